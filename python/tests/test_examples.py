@@ -58,8 +58,11 @@ class Examples(unittest.TestCase):
             self.assertIn(str(error), output("tail.py", sampled, "tx"))
             self.skipTest(str(error))
         text = output("tail.py", sampled, "tx")
-        self.assertIn("trial index 0, message 0: 0.60 us out", text)
+        self.assertIn("trial index 0, message 0: 0.60 us tx", text)
         self.assertIn("socket 0.50", text)
+        text = output("tail.py", sampled, "rx")
+        self.assertIn("message 0: 1.90 us rx (protocol 0.30, wakeup and runqueue 1.10, read 0.30, return 0.20)", text)
+        self.assertNotIn("sampled messages", output("tail.py", sampled, "lag"))
 
 
 if __name__ == "__main__":

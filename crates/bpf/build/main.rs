@@ -35,7 +35,17 @@ const SETS: [Set; 11] = [
     Set {
         name: "watch",
         shared: &["shared"],
-        copied: &["config", "counts", "holder", "sums", "socket_sums", "slow_message", "drop_key"],
+        copied: &[
+            "config",
+            "counts",
+            "holder",
+            "sums",
+            "socket_sums",
+            "slow_message",
+            "drop_key",
+            "udp_port",
+            "datagram_queue",
+        ],
     },
 ];
 

@@ -67,7 +67,7 @@ fn expected(who: &WhoArgs) -> Result<Vec<String>> {
         return list::read(path);
     }
     let state = if who.access.nats.is_none() { up::State::read(&who.access.fleet)? } else { None };
-    Ok(state.map_or_else(Vec::new, |state| state.names()))
+    Ok(state.map_or_else(Vec::new, |state| state.hosts))
 }
 
 pub fn agent(args: &AgentArgs) -> Result<ExitCode> {

@@ -4,13 +4,14 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use std::{io, mem};
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::error::{Mistake, RunError};
 use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
+use netfathom_model::print;
 use netfathom_model::record::{
     FleetResult, Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State,
 };
@@ -58,8 +59,15 @@ impl<'a> Run<'a> {
         let run_dir = RunDir::create(&self.output.out, &id)?;
         let header = RecordHeader { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);
-        let mut keeper =
-            Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None, may_warn: true };
+        let mut keeper = Keeper {
+            header: &header,
+            run_dir: &run_dir,
+            progress,
+            is_quiet: self.output.quiet,
+            kept: 0,
+            last: None,
+            may_warn: true,
+        };
         let progressed = work(&mut keeper, &stop);
         let (kept, last) = (keeper.kept, keeper.last.take());
         drop(keeper);
@@ -210,6 +218,7 @@ pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,
     progress: Progress,
+    is_quiet: bool,
     /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,
     last: Option<Record>,
@@ -218,8 +227,21 @@ pub struct Keeper<'a> {
 }
 
 impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
+    fn awaits(&mut self, command: &str) {
+        if !self.is_quiet {
+            self.progress.aside(&format!("listening; on another host:\n  {command}"));
+        }
+    }
+
     fn begins(&mut self, step: Step, live: &Arc<Live>) {
         self.progress.begins(step, live);
+    }
+
+    fn takes(&mut self, least: Duration, why: &str) {
+        if !self.is_quiet {
+            let least = print::lasting(least);
+            self.progress.aside(&format!("netfathom: this run takes at least {least}: {why}"));
+        }
     }
 
     fn directory(&self) -> Option<&Directory> {
@@ -238,7 +260,7 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
         match self.run_dir.write_record(record) {
             Err(error) if self.kept == 1 => Err(io::Error::other(error)),
             Err(error) if mem::take(&mut self.may_warn) => {
-                output::aside(&format!("{error}; that does not end the measurement"));
+                self.progress.aside(&format!("{error}; that does not end the measurement"));
                 Ok(())
             }
             _ => Ok(()),

@@ -74,6 +74,10 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     };
     if plan.layers.is_empty() {
         plan.layers = MessagePlan::usual_layers(carrier, plan.place, &plan.placements);
+        plan.layers.retain(|layer| layer.is_bare() || !args.poll);
+    }
+    if args.poll {
+        plan = plan.polling()?;
     }
     match args.messages {
         Some(messages) => plan.messages = messages,
@@ -146,6 +150,7 @@ mod tests {
         let line = Line::try_parse_from(["message"].into_iter().chain(line.split(' '))).unwrap();
         match line.command {
             MessageCommand::Oneway(args) => plan(MessageTest::Oneway, &args).unwrap(),
+            MessageCommand::Pingpong(args) => plan(MessageTest::Pingpong, &args).unwrap(),
             other => panic!("{other:?}"),
         }
     }
@@ -164,6 +169,14 @@ mod tests {
         assert_eq!(figures("oneway --loopback --rate 100"), (200, 3000));
         assert_eq!(figures("oneway --loopback --rate 20k --messages 50000"), (50_000, 3750));
         assert_eq!(figures("oneway --loopback --rate 20k --messages 50000 --max-time 1s"), (50_000, 1000));
+    }
+
+    #[test]
+    fn ends_that_poll_are_those_of_bare_sockets() {
+        let layers = |line: &str| planned(line).layers.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let usual = ["write+nodelay+poll", "writev+nodelay+poll", "two+nodelay+poll"];
+        assert_eq!(layers("pingpong --loopback --poll"), usual);
+        assert_eq!(layers("pingpong --loopback --poll --over udp --layers write"), ["write+poll"]);
     }
 
     #[test]

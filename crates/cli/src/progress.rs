@@ -10,6 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use netfathom_measure::ground::observer::{Live, Step};
 use netfathom_model::print;
 
+use crate::output;
+
 /// Seldom, since drawing takes a processor that the measurement may want.
 const REDRAW: Duration = Duration::from_millis(500);
 
@@ -60,7 +62,7 @@ impl Expected {
 /// Draws trial, rate, lag and time left until it is dropped; nothing where standard error is no terminal.
 pub struct Progress {
     current: Arc<Mutex<Option<Current>>>,
-    _drawer: Option<Drawer>,
+    drawer: Option<(ProgressBar, Drawer)>,
 }
 
 impl Progress {
@@ -72,7 +74,8 @@ impl Progress {
             let target = ProgressDrawTarget::stderr();
             let time = expected.time();
             let bar = styled(ProgressBar::with_draw_target(time.map(|time| time.as_millis() as u64), target));
-            Drawer::start(move |has_ended| {
+            let shown = bar.clone();
+            let drawer = Drawer::start(move |has_ended| {
                 if has_ended {
                     bar.finish_and_clear();
                 } else if let Some(trial) = drawn.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
@@ -80,9 +83,18 @@ impl Progress {
                     bar.set_position(elapsed.min(time.unwrap_or_default()).as_millis() as u64);
                     bar.set_message(format!("{}, {}", expected.left(elapsed), trial.line()));
                 }
-            })
+            });
+            Some((shown, drawer?))
         });
-        Self { current, _drawer: drawer.flatten() }
+        Self { current, drawer: drawer.flatten() }
+    }
+
+    /// Text on standard error that stays, above the line of progress.
+    pub fn aside(&self, text: &str) {
+        match &self.drawer {
+            Some((bar, _)) => bar.suspend(|| output::aside(text)),
+            None => output::aside(text),
+        }
     }
 
     pub fn begins(&self, step: Step, live: &Arc<Live>) {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
 use netfathom_model::plan::{Project, ReproducePlan};
 use netfathom_model::print;
-use netfathom_papers::{Experiment, Needs, catalogue};
+use netfathom_papers::{Experiment, catalogue};
 use netfathom_results::page::{Page, Style, Table};
 
 use crate::args::{OutputArgs, ReproduceArgs};
@@ -99,14 +99,14 @@ fn list(output: &OutputArgs) -> Result<ExitCode> {
 fn as_json(e: &Experiment) -> serde_json::Value {
     serde_json::json!({
         "name": e.name, "title": e.title, "source": e.source, "shows": e.shows,
-        "quick_s": e.quick.as_secs(), "full_s": e.full.as_secs(), "needs": e.needs.name(),
+        "quick_s": e.quick.as_secs(), "full_s": e.full.as_secs(), "needs": e.needs(),
     })
 }
 
 fn as_table() -> Page {
     let mut table = Table::of("<experiment|takes|<");
     for e in catalogue() {
-        let root = if e.needs == Needs::Root { " (root)" } else { "" };
+        let root = if e.needs_root { " (root)" } else { "" };
         table.row_open([e.name, &print::lasting(e.full)], &format!("{}{root}", e.title));
     }
     let mut page = Page::default();
@@ -125,7 +125,7 @@ fn in_words() -> Page {
         page.text(e.title);
         let takes = format!("about {}, with --quick {}", print::lasting(e.full), print::lasting(e.quick));
         let with = e.counterpart().map(|there| format!("another host (--to), where `{there}` runs"));
-        let lines = [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs.name())];
+        let lines = [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs())];
         for (label, text) in lines.into_iter().chain(with.iter().map(|with| ("with", with.as_str()))) {
             page.labelled(Style::Plain, &format!("  {label:<6} "), text);
         }

@@ -9,6 +9,7 @@ use netfathom_results::{draw, story};
 
 use crate::args::{ListArgs, RunsArgs, RunsCommand, TagArgs};
 use crate::output;
+use crate::target::directory_of;
 
 mod removal;
 mod show;
@@ -74,7 +75,8 @@ fn notes(out: &Path, all: &Catalogue, wanted: &[&RunEntry], shown: usize) -> Vec
 }
 
 fn tag(out: &Path, args: &TagArgs) -> Result<ExitCode> {
-    let run = inside(out, &store::catalogue(out)?, &args.run)?;
+    let name = name_in(out, &args.run)?;
+    let run = store::catalogue(out)?.named(out, &name)?.path.clone();
     let tags = match args.remove {
         true => store::untag(&run, &args.names),
         false => store::tag(&run, &args.names),
@@ -83,23 +85,27 @@ fn tag(out: &Path, args: &TagArgs) -> Result<ExitCode> {
     output::answer(&format!("{}: {tags}", run.display()))
 }
 
-/// The run of `out` that is called so, also where its path is typed; none elsewhere.
-fn inside(out: &Path, all: &Catalogue, name: &str) -> Result<PathBuf> {
-    let path = Path::new(name);
+/// The name in `out` of a run that is typed as its path or that of its record; none elsewhere. A name stays as it is.
+fn name_in(out: &Path, typed: &str) -> Result<String> {
+    let path = place_of(Path::new(typed));
     // A tag may have a slash as well.
     let is_path = path.symlink_metadata().is_ok() && path.parent().is_some_and(|p| !p.as_os_str().is_empty());
     let parent = path.parent().filter(|_| is_path).and_then(|p| p.canonicalize().ok());
-    let name = match (parent, path.file_name().and_then(|n| n.to_str())) {
+    match (parent, path.file_name().and_then(|n| n.to_str())) {
         // What a shell completes.
-        (Some(parent), Some(last)) if out.canonicalize().is_ok_and(|out| out == parent) => last,
-        (Some(parent), _) => {
-            return Err(anyhow!(
-                "{name} is not in {}: name its directory with --out {}",
-                out.display(),
-                parent.display()
-            ));
-        }
-        _ => name,
-    };
-    Ok(all.named(out, name)?.path.clone())
+        (Some(parent), Some(last)) if out.canonicalize().is_ok_and(|out| out == parent) => Ok(last.into()),
+        (Some(parent), _) => Err(anyhow!(
+            "{typed} is not in {}: name its directory with --out {}",
+            out.display(),
+            parent.display()
+        )),
+        _ => Ok(typed.to_owned()),
+    }
+}
+
+/// Of a record, its run.
+fn place_of(path: &Path) -> PathBuf {
+    let is_record = path.is_file() && path.file_name() == Some(store::RECORD_FILE.as_ref());
+    let run = directory_of(path).filter(|_| is_record).and_then(|run| run.canonicalize().ok());
+    run.unwrap_or_else(|| path.to_owned())
 }

@@ -15,7 +15,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::ViewArgs;
 use crate::{browser, http, output};
 
-mod listing;
 mod site;
 
 use site::Site;

@@ -15,6 +15,7 @@ use crate::keep::Run;
 use crate::progress::Expected;
 use crate::{output, stop};
 
+mod counts;
 mod exporter;
 mod lines;
 pub mod live;

@@ -9,7 +9,7 @@ use std::{env, fs, thread};
 
 use netfathom_measure::ground::lab::Role;
 use netfathom_measure::ground::rig::Rig;
-use netfathom_measure::tap::capture::{By, CaptureDirection, Captured, Target, Task, begin};
+use netfathom_measure::tap::capture::{By, CaptureDirection, Captured, Task, begin};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{Family, Place};
 use netfathom_testkit::{needs_programs, needs_root};
@@ -75,10 +75,10 @@ fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
     let mut running = Vec::new();
     for (role, way) in places {
         for by in [By::Ring, tcpdump()] {
-            let file = directory.path().join(format!("{}.pcap", running.len()));
-            let to = Target { file: &target(&file), path: file.clone() };
-            let task = Task { device: "veth0", way, port: Some(port), to, by };
-            running.push((begin(&task, &rig, role).unwrap(), file.clone()));
+            let path = directory.path().join(format!("{}.pcap", running.len()));
+            let file = &target(&path);
+            let task = Task { device: "veth0", way, port: Some(port), file, path: path.clone(), by };
+            running.push((begin(&task, &rig, role).unwrap(), path));
         }
     }
     let reads = thread::spawn(move || {
@@ -104,9 +104,8 @@ fn answers_are_no_messages_of_the_way_out() {
     reader.connect(sender.local_addr().unwrap()).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let count = |by, way| {
-        let file = directory.path().join("x.pcap");
-        let to = Target { file: &target(&file), path: file };
-        let task = Task { device: "veth0", way, port: None, to, by };
+        let path = directory.path().join("x.pcap");
+        let task = Task { device: "veth0", way, port: None, file: &target(&path), path, by };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, 5);
         send(&reader, 3);
@@ -128,8 +127,8 @@ fn a_full_disk_is_an_error() {
     let (sender, _reader, port) = pair(&rig);
     let (device, full) = ("veth0", Path::new("/dev/full"));
     let errors = [By::Ring, tcpdump()].map(|by| {
-        let to = Target { file: &target(full), path: full.to_owned() };
-        let task = Task { device, way: CaptureDirection::Out, port: Some(port), to, by };
+        let (way, file, path) = (CaptureDirection::Out, &target(full), full.to_owned());
+        let task = Task { device, way, port: Some(port), file, path, by };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, MESSAGES);
         capturing.finish().unwrap_err().to_string()
@@ -146,8 +145,8 @@ fn what_cannot_begin_says_why() {
     let directory = tempfile::tempdir().unwrap();
     let error = |device, by| {
         let path = directory.path().join("x");
-        let to = Target { file: &target(&path), path };
-        let task = Task { device, way: CaptureDirection::Out, port: None, to, by };
+        let file = &target(&path);
+        let task = Task { device, way: CaptureDirection::Out, port: None, file, path, by };
         begin(&task, &rig, Role::Sender).map(|_| ()).unwrap_err().to_string()
     };
     let missing = error("veth0", By::Tcpdump(PathBuf::from("/no/tcpdump")));
@@ -172,8 +171,8 @@ fn no_tcpdump_outlives_a_killed_program() {
     if let Some(file) = env::var_os(VICTIM) {
         // Not in the lab: its device would go away with the killed program, and end tcpdump, too.
         let rig = Rig::build(Place::Loopback, Family::Ipv4).unwrap();
-        let to = Target { file: &target(file.as_ref()), path: file.clone().into() };
-        let task = Task { device: "lo", way: CaptureDirection::In, port: Some(9), to, by: tcpdump() };
+        let (way, path) = (CaptureDirection::In, PathBuf::from(&file));
+        let task = Task { device: "lo", way, port: Some(9), file: &target(&path), path, by: tcpdump() };
         let _capturing = begin(&task, &rig, Role::Sender).unwrap();
         // Only now: a tcpdump that cannot say that it begins ends of that.
         fs::write(Path::new(&file).with_extension("begun"), []).unwrap();

@@ -11,6 +11,7 @@ use netfathom_measure::kind::stack::run;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::StackPlan;
 use netfathom_model::record::{Contention, Held, Holder, PathTimes, StackResult, StageSummary, Trial};
+use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Level, Part};
 use netfathom_stats::{Contrast, middle_of};
 use netfathom_sys::cpu::{allowed, thread_id};
@@ -177,6 +178,32 @@ fn undisturbed_messages_take_the_same_beside_a_busy_reader() {
         assert!(p.verdict.of(Part::Rx) < Level::Void, "{:?}", p.verdict);
         let [of_all, of_undisturbed] = runqueue_of_rx(&p.result);
         assert!(of_all > 0.5 && of_undisturbed < of_all / 5.0, "{of_undisturbed} of {of_all}");
+    }
+}
+
+#[test]
+fn samples_are_disturbed_as_often_as_the_figures_say() {
+    if !privileged("samples of disturbed messages") || !first_of_all() {
+        return;
+    }
+    let _alone = alone();
+    let cpus = allowed().unwrap();
+    let [sender, .., reader] = cpus[..] else {
+        return skipped("samples of disturbed messages", "needs two processors");
+    };
+    let mut plan = StackPlan::one_trial("constant:1k/400ms".parse().unwrap());
+    (plan.cpus, plan.reader_polls, plan.samples) = (Some((sender, reader)), true, 400);
+    let _burner = Burner::alternating(reader, 15);
+    let p = run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)).unwrap();
+    for path in &p.result.trials[0].paths {
+        let flag = |sample: &Sample| match path.direction {
+            Direction::Tx => sample.tx_disturbed,
+            Direction::Rx => sample.rx_disturbed,
+        };
+        let n = |wanted: u64| p.samples.iter().filter(|sample| flag(sample) == Some(wanted)).count() as u64;
+        let of = path.undisturbed.as_ref().unwrap();
+        assert_eq!((n(0), n(0) + n(1)), (of.times.n, of.judged), "{:?}", path.direction);
+        assert!(path.direction == Direction::Tx || n(1) > 0, "the burner disturbs the reader");
     }
 }
 

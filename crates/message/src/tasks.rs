@@ -19,7 +19,7 @@ use std::{
     net::TcpStream,
     os::{fd::OwnedFd, unix::net::UnixStream},
     sync::Arc,
-    task::{Context, Poll},
+    task::Poll,
 };
 
 use bytes::Bytes;
@@ -93,11 +93,11 @@ impl Tasks {
     /// # Errors
     /// Refusals that time does not mend, and why the connection is over.
     pub async fn send(&self, channel: u16, body: &[u8]) -> Result<(), Error> {
-        let mut attempt = || match self.connection.send(channel, body) {
+        let attempt = || match self.connection.send(channel, body) {
             Err(error) if error.is_full() => None,
             other => Some(other),
         };
-        self.until(&self.connection.shared().departures, &mut attempt).await
+        self.until(&self.connection.shared().departures, attempt).await
     }
 
     /// The next message of a channel.
@@ -105,8 +105,8 @@ impl Tasks {
     /// # Errors
     /// [`Error::PeerClosed`], or why the connection is over.
     pub async fn receive(&self, channel: u16) -> Result<Vec<u8>, Error> {
-        let mut attempt = || self.connection.receive(channel, Wait::No, <[u8]>::to_vec).transpose();
-        self.until(&self.connection.shared().arrivals, &mut attempt).await
+        let attempt = || self.connection.receive(channel, Wait::No, <[u8]>::to_vec).transpose();
+        self.until(&self.connection.shared().arrivals, attempt).await
     }
 
     /// The next buffer of a channel that a post has filled; see [`Connection::offer`].
@@ -114,8 +114,8 @@ impl Tasks {
     /// # Errors
     /// As [`Tasks::receive`].
     pub async fn receive_post(&self, channel: u16) -> Result<Received, Error> {
-        let mut attempt = || self.connection.receive_post(channel, Wait::No).transpose();
-        self.until(&self.connection.shared().arrivals, &mut attempt).await
+        let attempt = || self.connection.receive_post(channel, Wait::No).transpose();
+        self.until(&self.connection.shared().arrivals, attempt).await
     }
 
     /// Posts, and waits until all of it is written. If the wait is dropped, the post goes on.
@@ -127,7 +127,7 @@ impl Tasks {
         let tell = Arc::clone(&ended);
         // Whoever ends it wakes the tasks only afterwards.
         self.connection.post(channel, bytes, move |end| *tell.lock() = Some(end))?;
-        let mut attempt = || {
+        let attempt = || {
             let end = ended.lock().take();
             if end.is_some() {
                 return end;
@@ -136,39 +136,33 @@ impl Tasks {
             // The post may be done though the connection is over by now.
             ended.lock().take().or_else(|| pumped.err().map(Err))
         };
-        self.until(&self.connection.shared().departures, &mut attempt).await
+        self.until(&self.connection.shared().departures, attempt).await
     }
 
     /// Tries whenever something comes from the peer or another task or thread changes something.
     async fn until<T>(
         &self,
         wakers: &Wakers,
-        attempt: &mut impl FnMut() -> Option<Result<T, Error>>,
+        mut attempt: impl FnMut() -> Option<Result<T, Error>>,
     ) -> Result<T, Error> {
-        poll_fn(|context| self.poll_until(context, wakers, attempt)).await
-    }
-
-    fn poll_until<T>(
-        &self,
-        context: &mut Context<'_>,
-        wakers: &Wakers,
-        attempt: &mut impl FnMut() -> Option<Result<T, Error>>,
-    ) -> Poll<Result<T, Error>> {
-        // Before the attempt: a change right behind it is not missed.
-        wakers.add(context.waker());
-        loop {
-            if let Some(result) = attempt() {
-                return Poll::Ready(result);
+        poll_fn(|context| {
+            // Before the attempt: a change right behind it is not missed.
+            wakers.add(context.waker());
+            loop {
+                if let Some(result) = attempt() {
+                    return Poll::Ready(result);
+                }
+                if let Err(error) = self.connection.shared().before_waiting() {
+                    return Poll::Ready(Err(error));
+                }
+                match self.socket.poll_read_ready(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Error::io("watch the socket")(error))),
+                    // The attempt has read until nothing was there; if something came since, the next does.
+                    Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
+                }
             }
-            if let Err(error) = self.connection.shared().before_waiting() {
-                return Poll::Ready(Err(error));
-            }
-            match self.socket.poll_read_ready(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(Error::io("watch the socket")(error))),
-                // The attempt has read until nothing was there; if something came since, the next does.
-                Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
-            }
-        }
+        })
+        .await
     }
 }

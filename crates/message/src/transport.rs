@@ -3,7 +3,7 @@
 use std::{
     fmt,
     io::{self, IoSlice, IoSliceMut},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
@@ -127,14 +127,6 @@ impl Tcp {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(false)?;
         Ok(Self(stream))
-    }
-
-    /// The address of the other end.
-    ///
-    /// # Errors
-    /// What the system says, as when the connection is gone.
-    pub fn peer(&self) -> io::Result<SocketAddr> {
-        self.0.peer_addr()
     }
 }
 

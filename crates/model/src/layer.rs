@@ -58,6 +58,8 @@ pub enum SocketOption {
     More,
     /// TCP_QUICKACK again after each read: no delayed ACKs.
     QuickAck,
+    /// Receives without sleeping (MSG_DONTWAIT), again and again.
+    Poll,
 }
 
 /// One end of a benchmark.
@@ -100,6 +102,11 @@ impl Layer {
         options.iter().any(|&(option, end)| option == wanted && end.is_none_or(|end| end == at))
     }
 
+    /// Whether an end polls.
+    pub fn polls(&self) -> bool {
+        [Side::Client, Side::Server].into_iter().any(|end| self.has(SocketOption::Poll, end))
+    }
+
     /// Its name without options, and what it does with a message.
     #[must_use]
     pub fn meaning(&self) -> (&'static str, &'static str) {
@@ -134,7 +141,7 @@ impl Layer {
 named! { Form:
     Write = "write", Headerless = "headerless", Writev = "writev", Two = "two", Sendmsg = "sendmsg", Sendfile = "sendfile", Xdp = "xdp"
 }
-named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
+named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack", Poll = "poll" }
 named! { Side: Client = "client", Server = "server" }
 named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch", Zccl = "zccl" }
 
@@ -161,7 +168,7 @@ impl fmt::Display for Layer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is no layer: write a form of bare sockets (write, writev, two, headerless, sendmsg, sendfile, xdp) with its options \
-     (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), or a strategy of the library \
+     (+nodelay, +cork, +more, +quickack, +poll, each for one end with @client or @server), or a strategy of the library \
      (adaptive, inline, thread, batch, zccl)"
 )]
 pub struct LayerError {
@@ -203,6 +210,7 @@ mod tests {
             "writev+cork",
             "two+nodelay@client+quickack@server",
             "two+more",
+            "write+poll@server",
             "sendmsg",
             "sendfile",
             "headerless+nodelay",

@@ -67,9 +67,9 @@ pub use transfer::{
 };
 pub use waits::CpuWaits;
 pub use watch::{
-    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchProcesses, WatchPrograms, WatchResult,
-    WatchSampling, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes,
-    WatchUser, WatchedProcess, WatchedStage, WatchedSum,
+    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchFound, WatchProcesses, WatchPrograms,
+    WatchResult, WatchSampling, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchSpread,
+    WatchStage, WatchTimes, WatchUnread, WatchUser, WatchedProcess, WatchedStage, WatchedSum, end_named,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -35,6 +35,8 @@ pub enum Part {
     Tx,
     /// The time to receive.
     Rx,
+    /// The time from one capture to the next.
+    Between,
     /// What a tap costs, against trials without one.
     Overhead,
     /// What another tap measures of the same load.
@@ -44,8 +46,8 @@ pub enum Part {
 }
 
 named! {
-    Part: Load = "load", Loss = "loss", Lateness = "lateness", Tx = "tx", Rx = "rx", Overhead = "overhead",
-    CrossCheck = "cross-check", Cells = "cells",
+    Part: Load = "load", Loss = "loss", Lateness = "lateness", Tx = "tx", Rx = "rx", Between = "between",
+    Overhead = "overhead", CrossCheck = "cross-check", Cells = "cells",
 }
 
 impl From<Direction> for Part {

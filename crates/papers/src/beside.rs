@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::{
-    BesideRow, Cell, Figure, FigureKind, FigurePoint, FigureSeries, Measured, ReproducedRun,
+    BesideRow, BesideTable, Cell, Figure, FigureKind, FigurePoint, FigureSeries, Measured, ReproducedRun,
 };
 use netfathom_stats::{Estimate, between_trials};
 
@@ -26,9 +26,18 @@ pub fn named<'a, R>(ours: &'a [Ours<'a, R>], name: &str) -> Option<&'a Ours<'a, 
     ours.iter().find(|o| o.name == name)
 }
 
-/// The heads of a table's columns, parted by `|`.
-pub fn columns(heads: &str) -> Vec<String> {
-    heads.split('|').map(Into::into).collect()
+/// A table; the heads of its columns are parted by `|`. An empty note is none.
+pub fn beside_table(
+    title: impl Into<String>,
+    columns: &str,
+    rows: impl IntoIterator<Item = BesideRow>,
+    note: impl Into<String>,
+) -> BesideTable {
+    let (columns, rows): (Vec<String>, Vec<BesideRow>) =
+        (columns.split('|').map(Into::into).collect(), rows.into_iter().collect());
+    debug_assert!(rows.iter().all(|row| row.cells.len() == columns.len()), "{columns:?}: {rows:?}");
+    let note: String = note.into();
+    BesideTable { title: title.into(), columns, rows, note: (!note.is_empty()).then_some(note) }
 }
 
 /// A row of the source.

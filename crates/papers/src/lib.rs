@@ -25,6 +25,7 @@ mod part;
 mod proof;
 mod qian;
 mod reference;
+mod rounds;
 mod snader;
 mod whole;
 mod zccl;
@@ -55,31 +56,14 @@ pub struct Experiment {
     pub quick: Duration,
     /// About how long it takes in the source's size.
     pub full: Duration,
-    /// What it cannot do without.
-    pub needs: Needs,
+    /// Whether it cannot do without root; otherwise root has the lab, others loopback.
+    pub needs_root: bool,
     /// The taps that can be asked for by name.
     pub taps: &'static [Tap],
     /// The measurements that it is made of; none once the user wants an end.
     parts: fn(&mut Ground<'_>) -> Result<Vec<Part>, RunError>,
     /// The report on the parts that are there; also called before the first, and in the middle of one.
     tell: fn(&ReproducePlan, &[ReproducedRun]) -> Report,
-}
-
-/// What an experiment cannot do without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    Root,
-    /// Nothing; as root it is made in the lab, otherwise over loopback.
-    Nothing,
-}
-
-impl Needs {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Root => "root",
-            Self::Nothing => "nothing",
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -104,6 +88,11 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 impl Experiment {
     pub fn expected(&self, quick: bool) -> Duration {
         if quick { self.quick } else { self.full }
+    }
+
+    /// What it cannot do without.
+    pub fn needs(&self) -> &'static str {
+        if self.needs_root { "root" } else { "nothing" }
     }
 
     /// What runs on the other host, for an experiment that can be made with one.

@@ -241,22 +241,24 @@ fn the_tables_of_messages_can_be_made() {
     }
 }
 
+/// Made by the kernel's stamps, which need no privilege, until so much of it is kept.
+fn stamped(name: &str, enough: usize) -> Progressed<ReproduceResult> {
+    let stop = AtomicBool::new(enough == 0);
+    let mut watcher = Watcher::new(&stop, enough);
+    let plan = plan(name, TapChoice::Only(Tap::Timestamping));
+    run_sized(find(name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap()
+}
+
 #[test]
 fn stamps_are_enough_for_the_stack() {
-    let stop = AtomicBool::new(false);
-    let mut watcher = Watcher::new(&stop, usize::MAX);
-    let plan = plan("borodin-rx-triangle", TapChoice::Only(Tap::Timestamping));
-    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    let made = stamped("borodin-rx-triangle", usize::MAX);
     assert_eq!(trials(&made.result.runs[0].measurement), 2);
 }
 
 #[test]
 fn what_is_finished_when_the_user_wants_an_end_is_kept() {
-    let stop = AtomicBool::new(false);
     // The first thing that is kept has no trial in it, the second has one.
-    let mut watcher = Watcher::new(&stop, 2);
-    let plan = plan("borodin-rx-triangle", TapChoice::Only(Tap::Timestamping));
-    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    let made = stamped("borodin-rx-triangle", 2);
     assert_eq!(trials(&made.result.runs[0].measurement), 1);
     assert!(made.verdict.reasons.iter().any(|r| r.text.contains("1 of 2")), "{:?}", made.verdict);
     // One trial has no interval: it decides nothing.
@@ -265,10 +267,7 @@ fn what_is_finished_when_the_user_wants_an_end_is_kept() {
 
 #[test]
 fn an_end_before_the_first_trial_leaves_the_source_alone() {
-    let stop = AtomicBool::new(true);
-    let mut watcher = Watcher::new(&stop, 0);
-    let plan = plan("borodin-tx", TapChoice::Only(Tap::Timestamping));
-    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    let made = stamped("borodin-tx", 0);
     assert_eq!((made.result.runs.len(), made.result.claims.len()), (0, 0));
     assert_eq!(made.verdict.level, Level::Void);
     assert!(made.result.tables.iter().all(|table| table.rows.iter().all(|row| !row.here)));

@@ -1,10 +1,11 @@
 //! What several modules ask of the kernel in the same way.
 
 use std::io;
-use std::iter;
 use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{self, PollFd, Timespec};
@@ -91,20 +92,35 @@ pub fn receive_message<T>(
     Ok(read(bytes, &message))
 }
 
-/// The control messages that the kernel wrote into a received message: level and type of each, and its data, which may
-/// be unaligned.
+/// What the kernel wrote beside a received message, in the first control message of one of these levels and types: `T`,
+/// made of integers, is what it writes of them, or begins with.
 #[inline]
-pub fn control_messages(message: &libc::msghdr) -> impl Iterator<Item = ((i32, i32), *const u8)> {
+pub fn control<T: Copy>(message: &libc::msghdr, kinds: &[(i32, i32)]) -> Option<T> {
     // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and the CMSG macros stay
-    // within it.
-    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
-    iter::from_fn(move || {
-        // SAFETY: as above.
-        unsafe {
-            let (header, control) = (next, next.as_ref()?);
-            next = libc::CMSG_NXTHDR(message, header);
-            Some(((control.cmsg_level, control.cmsg_type), libc::CMSG_DATA(header).cast_const()))
+    // within it. The data may be unaligned, and has a `T`, for which any bytes are a value.
+    unsafe {
+        let mut next = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = next.as_ref() {
+            if kinds.contains(&(header.cmsg_level, header.cmsg_type)) {
+                return Some(libc::CMSG_DATA(next).cast::<T>().read_unaligned());
+            }
+            next = libc::CMSG_NXTHDR(message, next);
         }
+    }
+    None
+}
+
+/// What the kernel tells by a message of a socket's error queue.
+#[inline]
+pub fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
+    control(message, &[(libc::SOL_IP, libc::IP_RECVERR), (libc::SOL_IPV6, libc::IPV6_RECVERR)])
+}
+
+/// Runs `work` in a new thread and waits for it. A panic of `work` goes on in the caller.
+pub fn in_new_thread<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name(name.into()).spawn_scoped(scope, work)?;
+        Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 

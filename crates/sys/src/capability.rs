@@ -63,6 +63,13 @@ pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
     Ok(Capability::ALL.into_iter().filter(|c| held.contains(c.name())).collect())
 }
 
+/// Whether programs that trace may be loaded, as far as capabilities decide it: CAP_SYS_ADMIN alone does, too.
+pub fn may_trace() -> bool {
+    let held = effective().unwrap_or_default();
+    held.contains(&Capability::SysAdmin)
+        || held.contains(&Capability::Bpf) && held.contains(&Capability::Perfmon)
+}
+
 fn held(set: CapSet) -> Result<CapsHashSet, CapabilityError> {
     caps::read(None, set).map_err(CapabilityError::new("read the capabilities"))
 }

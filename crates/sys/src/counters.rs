@@ -45,15 +45,10 @@ counters! {
     DeviceCounters {
         rx_bytes,
         rx_packets,
-        rx_errors,
         /// Packets in that the driver dropped, for want of room too.
         rx_dropped,
-        /// Bytes out.
-        tx_bytes,
         /// Packets out. A packet that the device will still split counts once.
         tx_packets,
-        /// Packets out that failed.
-        tx_errors,
         /// Packets out that the driver dropped.
         tx_dropped,
     }
@@ -64,8 +59,6 @@ counters! {
     UdpCounters {
         /// Datagrams that an application read: not those that still wait in a socket.
         in_datagrams,
-        /// Received datagrams for ports that no socket listens on.
-        no_ports,
         /// Received datagrams that were lost, for any reason; the next two are parts of it.
         in_errors,
         /// Datagrams in that found the receive buffer of the socket full.
@@ -73,8 +66,6 @@ counters! {
         /// Datagrams in with a wrong checksum.
         in_csum_errors,
         out_datagrams,
-        /// Datagrams out that found the send buffer full or no memory.
-        sndbuf_errors,
     }
 }
 
@@ -162,11 +153,8 @@ fn parse_device(line: &str) -> Result<(String, DeviceCounters), CountersError> {
     let counters = DeviceCounters {
         rx_bytes: n[0],
         rx_packets: n[1],
-        rx_errors: n[2],
         rx_dropped: n[3],
-        tx_bytes: n[8],
         tx_packets: n[9],
-        tx_errors: n[10],
         tx_dropped: n[11],
     };
     Ok((name.trim().to_owned(), counters))
@@ -196,12 +184,10 @@ fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters
     let read = |name| number(path, by_name, "UDP", name);
     Ok(UdpCounters {
         in_datagrams: read("InDatagrams")?,
-        no_ports: read("NoPorts")?,
         in_errors: read("InErrors")?,
         rcvbuf_errors: read("RcvbufErrors")?,
         in_csum_errors: read("InCsumErrors")?,
         out_datagrams: read("OutDatagrams")?,
-        sndbuf_errors: read("SndbufErrors")?,
     })
 }
 

@@ -16,7 +16,7 @@ pub use machine::{MachineUsage, machine_usage};
 pub(crate) use realtime::set_policy;
 pub use realtime::{before_all_others, is_before_others};
 pub use spent::{Spent, process_time_ns, spent_by_process, spent_by_thread};
-pub use threads::{ThreadUsage, thread_usage, threads, threads_named};
+pub use threads::{ThreadUsage, thread_usage, threads_named};
 pub use usage::{ProcessorTimes, RunDelay, Scheduling, processor_times, scheduling, thread_id};
 pub(crate) use usage::{parse_scheduling, tick_ns};
 pub use workers::{KernelWorkers, WorkersRan};

@@ -15,7 +15,9 @@ mod pace;
 mod queue;
 
 pub use errors::{befell_the_sender, has_no_room, is_shortage, is_too_long};
-pub use flow::{discard, more_comes, receive, receive_from, receive_parts, send, send_more, send_parts};
+pub use flow::{
+    discard, more_comes, receive, receive_from, receive_parts, receive_polling, send, send_more, send_parts,
+};
 pub use options::{
     SocketBuffer, acknowledge_at_once, buffer_bytes, cut_on_close, delay_acks, is_debug, set_address_reuse,
     set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay, set_nonblocking,

@@ -10,6 +10,7 @@ mod call;
 pub mod capability;
 pub mod child;
 pub mod clock;
+pub mod confinement;
 pub mod counters;
 pub mod cpu;
 pub mod device;

@@ -8,10 +8,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::panic::resume_unwind;
-use std::thread;
 
-use crate::call::done;
+use crate::call::{self, done};
 use crate::process::{self, Process};
 
 /// Where the kernel shows the network namespace of the calling thread (since 3.17).
@@ -111,13 +109,8 @@ impl AsFd for Namespace {
 }
 
 fn in_new_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new()
-            .name("namespace".into())
-            .spawn_scoped(scope, work)
-            .map_err(NamespaceError::new("start a thread for a network namespace"))?;
-        thread.join().map_or_else(|panic| resume_unwind(panic), Ok)
-    })
+    call::in_new_thread("namespace", work)
+        .map_err(NamespaceError::new("start a thread for a network namespace"))
 }
 
 #[cfg(test)]

@@ -52,7 +52,6 @@ pub fn residency(file: &File) -> io::Result<Residency> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::io::Write;
 
     use super::*;
@@ -60,10 +59,9 @@ mod tests {
     #[test]
     fn what_was_written_is_there_until_it_is_forgotten() {
         // Beside the program under test: /tmp may lie in memory, where nothing can be forgotten.
-        let path =
-            std::env::current_exe().unwrap().with_extension(format!("{}.page-cache", std::process::id()));
-        let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        fs::remove_file(&path).unwrap();
+        let program = std::env::current_exe().unwrap();
+        let directory = program.parent().unwrap();
+        let mut file = tempfile::tempfile_in(directory).unwrap();
         assert_eq!(residency(&file).unwrap(), Residency::default());
         file.write_all(&vec![1; 64 * page_bytes() + 1]).unwrap();
         assert_eq!(residency(&file).unwrap(), Residency { resident_pages: 65, pages: 65 });
@@ -72,7 +70,6 @@ mod tests {
         forget(&file).unwrap();
         let left = residency(&file).unwrap();
         assert_eq!(left.pages, 65);
-        let directory = path.parent().unwrap();
         let kind =
             std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(directory).output().unwrap();
         if matches!(kind.stdout.as_slice(), b"tmpfs\n" | b"ramfs\n") {

@@ -3,12 +3,12 @@
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use crate::call::{counted, owned, socket};
+use crate::call::{owned, socket};
 use crate::perf_event;
-use crate::socket::set_option;
+use crate::socket::set_segment_size;
 
 /// A datagram over the loopback device takes microseconds; a busy machine may need more.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -73,7 +73,7 @@ fn expect(reader: &UdpSocket, bytes: usize) -> io::Result<()> {
 /// ENOPROTOOPT before Linux 4.18; a time-out if they do not arrive.
 pub fn udp_segment() -> io::Result<()> {
     let (sender, reader) = pair()?;
-    set_option(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, &8_i32)?;
+    set_segment_size(&sender, 8)?;
     sender.send(&[0; 16])?;
     expect(&reader, 8)?;
     expect(&reader, 8)
@@ -89,11 +89,8 @@ pub fn zero_copy() -> io::Result<()> {
     /// A static, for it must outlive the call: a driver may read it later.
     static PAYLOAD: [u8; 16] = [0; 16];
     let (sender, reader) = pair()?;
-    set_option(&sender, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)?;
-    // SAFETY: the pointer and the length are those of a static, which the kernel only reads.
-    counted(unsafe {
-        libc::send(sender.as_raw_fd(), (&raw const PAYLOAD).cast(), PAYLOAD.len(), libc::MSG_ZEROCOPY)
-    })?;
+    crate::zero_copy::enable(sender.as_fd())?;
+    crate::zero_copy::send(sender.as_fd(), &PAYLOAD)?;
     expect(&reader, PAYLOAD.len())
 }
 

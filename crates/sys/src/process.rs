@@ -22,6 +22,7 @@ mod spent;
 mod terminal;
 
 pub use libc::{SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+pub(crate) use look::children_of;
 use look::parent;
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,

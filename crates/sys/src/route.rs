@@ -18,11 +18,8 @@ use crate::rtnetlink;
 pub struct Route {
     /// Number of the device it leaves through, in the calling thread's namespace.
     pub index: u32,
-    pub device: String,
     /// The own address that a socket gets which is bound to none.
     pub source: IpAddr,
-    /// The router on the way; `None` for a host of the own network.
-    pub gateway: Option<IpAddr>,
     /// Hardware address of the device; zero for the loopback device.
     pub source_mac: [u8; 6],
     /// Hardware address of the router, or of the host itself; zero for an address of our own.
@@ -89,14 +86,7 @@ pub fn to(address: IpAddr) -> Result<Route, RouteError> {
             .map_err(unknown)?
             .ok_or_else(|| RouteError::Neighbour { address, neighbour, device: device.name.clone() })?,
     };
-    Ok(Route {
-        index: way.index,
-        device: device.name,
-        source: way.source,
-        gateway: way.gateway,
-        source_mac: device.mac,
-        destination_mac,
-    })
+    Ok(Route { index: way.index, source: way.source, source_mac: device.mac, destination_mac })
 }
 
 /// Name of the device through which the calling thread's namespace sends to an address;
@@ -117,6 +107,7 @@ struct RouteReply {
     kind: RouteType,
     index: u32,
     source: IpAddr,
+    /// The router on the way; `None` for a host of the own network.
     gateway: Option<IpAddr>,
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
+pub use crate::call::retried;
 use crate::call::{done, poll};
 
 mod batch;
@@ -83,13 +84,22 @@ pub fn tcp_inodes(port: u16) -> BTreeSet<u64> {
 
 fn inodes_at(protocol: &str, port: u16) -> BTreeSet<u64> {
     let here = format!(":{port:04X}");
+    inodes("thread-self", protocol, |words| words[0].ends_with(&here))
+}
+
+/// The inodes of the UDP sockets with messages that wait, in the network namespace of a process as `/proc` names it.
+pub fn unread_udp(process: &str) -> BTreeSet<u64> {
+    inodes(process, "udp", |words| !words[3].ends_with(":00000000"))
+}
+
+/// Of the sockets with such words: addresses, state, the bytes to send and to read, and four others before the inode.
+fn inodes(process: &str, protocol: &str, is_meant: impl Fn(&[&str]) -> bool) -> BTreeSet<u64> {
     let inode = |line: &str| {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        words.next().filter(|at| at.ends_with(&here))?;
-        words.nth(7)?.parse().ok()
+        let words: Vec<&str> = line.split_ascii_whitespace().skip(1).collect();
+        words.get(8).filter(|_| is_meant(&words))?.parse().ok()
     };
     let table =
-        |of: &str| fs::read_to_string(format!("/proc/thread-self/net/{protocol}{of}")).unwrap_or_default();
+        |of: &str| fs::read_to_string(format!("/proc/{process}/net/{protocol}{of}")).unwrap_or_default();
     ["", "6"].into_iter().flat_map(|of| table(of).lines().filter_map(inode).collect::<Vec<_>>()).collect()
 }
 
@@ -147,6 +157,17 @@ pub fn set_hop_limit(socket: &UdpSocket, hops: u8) -> io::Result<()> {
 /// If the kernel has none; it came with 4.12.
 pub fn cookie(socket: &UdpSocket) -> io::Result<u64> {
     get_option(socket, libc::SOL_SOCKET, libc::SO_COOKIE)
+}
+
+/// The network namespace of a socket, by its cookie (SO_NETNS_COOKIE), and its port; 0: it has none yet.
+///
+/// # Errors
+/// If it is no socket of UDP, or the kernel has no such cookie; it came with 5.14.
+pub fn netns_and_port(socket: &impl AsFd) -> io::Result<(u64, u16)> {
+    const SO_NETNS_COOKIE: i32 = 71;
+    let socket = UdpSocket::from(socket.as_fd().try_clone_to_owned()?);
+    let netns = get_option(&socket, libc::SOL_SOCKET, SO_NETNS_COOKIE)?;
+    Ok((netns, socket.local_addr()?.port()))
 }
 
 /// Messages that this socket dropped since it was made (SO_MEMINFO).
@@ -214,6 +235,20 @@ mod tests {
 
     pub(super) fn pair() -> (UdpSocket, UdpSocket) {
         pair_at("127.0.0.1:0").unwrap()
+    }
+
+    #[test]
+    fn a_socket_is_unread_until_its_message_is_read() {
+        let (sender, reader) = pair();
+        let own = crate::process::sockets(std::process::id()).unwrap();
+        let (inode, _) = own.into_iter().find(|of| of.1 == reader.as_raw_fd()).unwrap();
+        let is_unread = || unread_udp("thread-self").contains(&inode);
+        assert!(!is_unread());
+        sender.send(&[7]).unwrap();
+        reader.peek(&mut [0]).unwrap();
+        assert!(is_unread());
+        reader.recv(&mut [0]).unwrap();
+        assert!(!is_unread());
     }
 
     #[test]

@@ -50,9 +50,10 @@ fn mask(cpu: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{ptr, thread};
+    use std::thread;
 
     use netfathom_testkit::{needs_root, skip};
+    use rustix::mount::{MountPropagationFlags, mount_change};
 
     use super::*;
     use crate::cpu;
@@ -91,14 +92,10 @@ mod tests {
     /// Makes mounts propagate between the calling thread's tree and those made from it, in both
     /// directions (MS_SHARED), as systemd does on a host.
     fn share_mounts() {
-        let shared = libc::MS_SHARED | libc::MS_REC;
-        let private = libc::MS_PRIVATE | libc::MS_REC;
         // SAFETY: no pointers; it concerns the calling thread alone.
         assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
-        for how in [private, shared] {
-            // SAFETY: the string ends with a zero; null stands for what is not used.
-            let result = unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), how, ptr::null()) };
-            assert_eq!(result, 0, "{}", io::Error::last_os_error());
+        for how in [MountPropagationFlags::PRIVATE, MountPropagationFlags::SHARED] {
+            mount_change("/", how | MountPropagationFlags::REC).unwrap();
         }
     }
 

@@ -1,13 +1,12 @@
 //! sysfs as a network namespace sees it: /sys shows the devices of whoever mounted it.
 
 use std::ffi::CStr;
-use std::panic::resume_unwind;
+use std::io;
 use std::path::Path;
-use std::{io, thread};
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_change};
 
-use crate::call::done;
+use crate::call::{done, in_new_thread};
 
 /// Mounted over for one thread alone: every host has it, so no directory has to be made, and none is left
 /// behind however the program ends.
@@ -19,11 +18,7 @@ const MOUNT_POINT: &str = "/sys";
 /// # Errors
 /// Without CAP_SYS_ADMIN; `work` did not run then.
 pub fn with_own<T: Send>(work: impl FnOnce(&Path) -> T + Send) -> io::Result<T> {
-    thread::scope(|scope| {
-        let mounted = || mount().map(|()| work(Path::new(MOUNT_POINT)));
-        let thread = thread::Builder::new().name("sysfs".into()).spawn_scoped(scope, mounted)?;
-        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })
+    in_new_thread("sysfs", || mount().map(|()| work(Path::new(MOUNT_POINT))))?
 }
 
 /// Gives the calling thread a file system tree of its own, with the sysfs of its network namespace.

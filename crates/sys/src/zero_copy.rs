@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 
-use crate::call::{control_messages, counted, poll, receive_message};
+use crate::call::{counted, extended_error, poll, receive_message};
 use crate::socket::{pending_error, set_option};
 
 mod ledger;
@@ -135,11 +135,7 @@ fn next(socket: BorrowedFd<'_>) -> io::Result<Option<Option<Completion>>> {
 }
 
 fn completion(message: &libc::msghdr) -> Option<Completion> {
-    let (_, data) = control_messages(message).find(|(kind, _)| {
-        matches!(kind, (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR))
-    })?;
-    // SAFETY: of these levels and types the kernel writes a `sock_extended_err`.
-    let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
+    let error = extended_error(message)?;
     (error.ee_errno == 0 && error.ee_origin == SO_EE_ORIGIN_ZEROCOPY).then_some(Completion {
         first: error.ee_info,
         last: error.ee_data,

@@ -64,8 +64,22 @@ struct hrtimer {
 	void *function;
 } relocated;
 
+struct net {
+	__u64 net_cookie; /* as SO_NETNS_COOKIE has it; since 5.12 */
+} relocated;
+
+typedef struct {
+	struct net *net;
+} relocated possible_net_t;
+
 struct net_device {
+	unsigned int flags;
+	possible_net_t nd_net;
 	unsigned char lower_level; /* 1: it stands on no other device; since 5.5 */
+} relocated;
+
+struct dst_entry {
+	struct net_device *dev;
 } relocated;
 
 struct skb_shared_info {
@@ -80,6 +94,7 @@ struct sk_buff {
 	unsigned int len;
 	unsigned int data_len; /* of that, what is in pages */
 	unsigned int end; /* of the head; there skb_shared_info is */
+	unsigned long _skb_refdst; /* its route, if it has one */
 	int skb_iif; /* the device that it came from; 0: none */
 	__u8 encapsulation : 1; /* in a tunnel's packet */
 	__u16 network_header;
@@ -116,6 +131,7 @@ struct sock_common {
 	volatile unsigned char skc_state;
 	struct in6_addr skc_v6_daddr; /* CONFIG_IPV6 */
 	struct in6_addr skc_v6_rcv_saddr;
+	unsigned long skc_flags;
 } relocated;
 
 typedef struct {
@@ -140,9 +156,20 @@ struct sock {
 	void *sk_bpf_storage; /* since 5.2 */
 } relocated;
 
+typedef struct {
+	struct {
+		int counter;
+	} refs;
+} refcount_t;
+
+struct unix_address {
+	refcount_t refcnt; /* sockets that have it */
+} relocated;
+
 struct unix_sock {
-	void *addr; /* that of its listener, of a socket that was accepted */
+	struct unix_address *addr; /* that of its listener, of a socket that was accepted */
 	struct sock *peer;
+	struct sk_buff *oob_skb; /* since 5.15 */
 } relocated;
 
 struct udp_sock {
@@ -330,7 +357,6 @@ static __always_inline bool is_runnable(struct task_struct *task)
 	return !state_of(task);
 }
 
-struct net;
 struct netdev_queue;
 struct Qdisc;
 

@@ -41,12 +41,17 @@ enum span {
 /* Places for the sums of single sockets, a power of two; the first has those of all others. */
 #define SOCKETS 256
 #define OTHERS 0
+/* Then some for the sockets without one, by the name of their process. Another power of two bounds all numbers. */
+#define NAMES 16
+#define SUMS_PLACES (2 * SOCKETS)
 /* Slow messages that user space has not taken yet, about 750: a power of two. */
 #define SLOW_BYTES (2 * 1024 * 1024)
 /* Of the direction with more. */
 #define MOST_STAGES 10
 /* Pairs of a direction and a reason why packets are dropped; what is beyond is not counted. */
 #define DROPS 256
+/* Ports of marked sockets of UDP; the latest. */
+#define PORTS 4096
 
 /* 2^3 buckets an octave: each at most 12.5 % wide. */
 #define SOCKET_GRAIN 3
@@ -69,6 +74,7 @@ struct config {
 	__u32 samples; /* the programs are attached for a while at a time */
 	__u32 follows_unix; /* Unix sockets too */
 	__u32 names_receivers; /* the hook of drops has the socket that a packet came for: Linux 6.11 */
+	__u32 sees_calls; /* hooks show when a call that sends by UDP begins */
 };
 
 /* Shared with user space by mmap. */
@@ -88,12 +94,13 @@ struct shared {
 	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
 	__u64 slow_applications_lost; /* of these, answers: counted after them */
+	__u64 port_is_udp; /* 1: sockets of UDP have the port that was asked for */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 widest; /* window that a receiver ever had, of those that held messages, bytes */
 	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none did yet; NO_SAMPLE (sample.h): none goes on */
 	__u64 takes_new; /* 0: only messages from before are followed */
-	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
+	__u64 owners[SUMS_PLACES]; /* by their tickets; 0: none */
 };
 
 /* Of one processor. Each message that is seen ends as one of the next six, or waits. */
@@ -142,6 +149,12 @@ struct drop_key {
 	__u32 reason; /* enum skb_drop_reason of the kernel that runs */
 };
 
+/* Of UDP, in one network namespace. */
+struct udp_port {
+	__u64 net; /* its cookie */
+	__u64 port;
+};
+
 /* Totals of one socket and one direction. */
 struct socket_way {
 	__s64 sum;
@@ -171,9 +184,19 @@ struct slow_message {
 	__u32 reader; /* of what came in, and of an answer: its thread, as stays have it */
 	__u32 application; /* not 0: no message, but from one's read to the answer */
 	__u64 stopped; /* of the stage blocked, as in the counts */
+	__u64 throttled; /* of the stage runqueue: the CPU quota of its reader's cgroup was used up */
 	__u64 stages[MOST_STAGES]; /* from SPAN_PROTOCOL on, or from SPAN_TX_SOCKET */
 	__u64 stays_n;
 	struct stay stays[STAYS]; /* of its reader's processor, the newest first */
+};
+
+/* Of a socket of datagrams: their numbers, as datagrams.h has them. */
+struct datagram_queue {
+	__u32 came;
+	__u32 read;
+	__u32 first; /* that came after it was met */
+	__u32 unused;
+	__u64 since; /* when a thread read, or one came into the empty queue: the later of both, CLOCK_MONOTONIC */
 };
 
 /* Of one socket. */

@@ -24,6 +24,8 @@
 /* include/linux/in.h, include/linux/net.h, include/linux/socket.h */
 #define IPPROTO_UDP 17
 #define SOCK_DGRAM 2
+#define SOCK_RAW 3
+#define MSG_OOB 1
 #define MSG_PEEK 2
 #define MSG_ERRQUEUE 0x2000
 
@@ -35,15 +37,13 @@ struct datagram {
 	__u64 ready;
 	__u32 after; /* its number, plus 1: written last */
 	__u32 linear : 1; /* no hook shows when its copy begins */
-	__u32 left : 31; /* of a Unix stream, those that were not read */
+	__u32 left : 31; /* its bytes, where known; of a Unix stream, those that were not read */
 };
 
 struct datagrams {
+	struct datagram_queue queue; /* first, for user space */
 	__u64 sample; /* all this is of that one */
 	__u64 begun; /* the one that it becomes of */
-	__u32 came;
-	__u32 read;
-	__u32 first; /* that came after it was met */
 	__u32 passed; /* those without a reader, before one that was read */
 	__u64 passed_at; /* the last time */
 	__u64 read_at; /* of a connection; 0: something was sent since */
@@ -85,17 +85,21 @@ static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
 {
 	const struct sk_buff *last = sk->sk_receive_queue.prev;
 	__s64 stamp = last->tstamp;
+	__u32 bytes = last->len;
 
 	to->linear = !last->data_len;
 	barrier();
-	to->link = stamp && sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last ? stamp - shared.realtime_ahead : 0;
+	if (!sk->sk_receive_queue.qlen || sk->sk_receive_queue.prev != last)
+		return;
+	to->link = stamp ? stamp - shared.realtime_ahead : 0;
+	to->left = bytes;
 }
 
 /* A datagram waits alone: if its number counts as read, that of another was missed as it came. */
 static __always_inline void realign(struct datagrams *d, __u32 number, __u32 waiting)
 {
-	if (waiting == 1 && after(d->read, number))
-		d->read = number;
+	if (waiting == 1 && after(d->queue.read, number))
+		d->queue.read = number;
 }
 
 /*
@@ -122,7 +126,7 @@ static __always_inline bool pass_over(struct datagrams *d, __u32 read, __u32 nex
 		publish(d->passed_at, now);
 		__sync_fetch_and_add(&d->passed, passed);
 	}
-	if (__sync_val_compare_and_swap(&d->read, read, next) == read)
+	if (__sync_val_compare_and_swap(&d->queue.read, read, next) == read)
 		return true;
 	if (passed)
 		__sync_fetch_and_add(&d->passed, -passed);
@@ -141,9 +145,9 @@ static __noinline __u32 number_read(struct sock *sk, struct datagrams *d, __u64 
 
 	for (i = 0; i < CLAIMS; i++) {
 		/* First what came: what comes in between counts as waiting, never as having left. */
-		left = observe(d->came);
+		left = observe(d->queue.came);
 		left -= waiting_in(sk);
-		read = observe(d->read);
+		read = observe(d->queue.read);
 		passed = observe(d->passed);
 		next = left;
 		if (!after(left, read) && (__s32)passed > 0 && took_at < observe(d->passed_at)) {
@@ -156,22 +160,23 @@ static __noinline __u32 number_read(struct sock *sk, struct datagrams *d, __u64 
 		if (pass_over(d, read, next, now))
 			return next - 1;
 	}
-	return __sync_fetch_and_add(&d->read, 1);
+	return __sync_fetch_and_add(&d->queue.read, 1);
 }
 
 /* Those before this one were not counted as they came. Numbers go on beyond all that the ring has. */
 static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 {
 	__u64 begun = d->begun, sample = this_sample();
-	__u32 next = (after(d->read, d->came) ? d->read : d->came) + PLACES;
+	__u32 next = (after(d->queue.read, d->queue.came) ? d->queue.read : d->queue.came) + PLACES;
 
 	if (observe(d->sample) == sample)
 		return true;
 	/* Another processor does it. */
 	if (begun == sample || __sync_val_compare_and_swap(&d->begun, begun, sample) != begun)
 		return false;
-	d->read = next;
-	d->first = d->came = next + (waiting > 1 ? waiting - 1 : 0);
+	d->queue.read = next;
+	d->queue.first = d->queue.came = next + (waiting > 1 ? waiting - 1 : 0);
+	d->queue.since = bpf_ktime_get_ns();
 	d->read_at = 0;
 	d->passed = 0;
 	publish(d->sample, sample);
@@ -181,27 +186,35 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 /* It is in the queue of its socket, as the last of those that wait. */
 static __always_inline void keep_datagram(struct datagrams *d, const struct datagram *last, __u32 waiting)
 {
-	__u32 number = __sync_fetch_and_add(&d->came, 1);
+	__u32 number = __sync_fetch_and_add(&d->queue.came, 1);
 	struct datagram *to = datagram(d, number);
 
 	realign(d, number, waiting);
+	if (waiting == 1)
+		d->queue.since = last->ready;
 	if (!takes_new())
 		return;
 	count(seen, 1);
-	if (after(d->read, number)) {
+	if (after(d->queue.read, number)) {
 		count(unfollowed, 1);
 		return;
 	}
-	if (number - d->read >= PLACES) {
+	if (number - d->queue.read >= PLACES) {
 		count(crowded, 1);
 		return;
 	}
 	*to = *last;
 	__sync_lock_test_and_set(&to->after, number + 1);
 	/* It may have been read meanwhile: either the reader has its times, or it has none. */
-	if (after(observe(d->read), number) && has_taken(to, number))
+	if (after(observe(d->queue.read), number) && has_taken(to, number))
 		count(unfollowed, 1);
 }
+
+/*
+ * No hook shows that a process opens such a socket: one of a watched process is followed once a call of that shows it, or when
+ * user space finds it. outgoing.h has it, with what is sent.
+ */
+static bool follow_opened(struct sock *sk);
 
 #include "unix.h"
 
@@ -234,11 +247,17 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	return 0;
 }
 
+/* Of a port, what comes is followed before there is any. */
+static __always_inline bool follows_datagrams(struct sock *sk)
+{
+	return is_followed(sk) && (config.creates || bpf_sk_storage_get(&datagrams, sk, 0, 0));
+}
+
 /* A datagram finds no room in the receive buffer of its socket. */
 SEC("tp_btf/udp_fail_queue_rcv_skb")
 int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 {
-	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.creates && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
+	if (!is_sampling() || !takes_new() || !follows_datagrams(sk))
 		return 0;
 	count(seen, 1);
 	count(udp, 1);
@@ -270,11 +289,15 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 		a.link = from->link;
 		a.taken = a.ready = from->ready;
 		linear = from->linear;
+		/* With MSG_TRUNC the call returns all of them, otherwise those that its buffer has room for. */
+		if ((int)from->left > bytes)
+			bytes = from->left;
 		taken = has_taken(from, number);
 	}
 	/* What waited before others were counted is in no count. */
-	if (takes_new() && !after(d->first, number))
+	if (takes_new() && !after(d->queue.first, number))
 		count(bytes_read, bytes);
+	d->queue.since = r.now;
 	d->read_at = takes_new() ? r.now : 0;
 	if (!r.thread)
 		return 0;
@@ -300,15 +323,40 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	return 0;
 }
 
-/* A thread has read; its system call goes on. */
+/* A message of a socket that was not followed: it is in the account, without times. */
+static __always_inline void count_missed(const struct sock *sk, int bytes)
+{
+	/* Nothing to read, or the end of a connection. */
+	if (bytes < 0 || (!bytes && sk->sk_type != SOCK_DGRAM) || !takes_new())
+		return;
+	count(seen, 1);
+	count(unfollowed, 1);
+	count(bytes_read, bytes);
+	if (sk->sk_protocol == IPPROTO_UDP)
+		count(udp, 1);
+}
+
+/* Nothing waits for the thread that runs, or it has read from a socket that was not followed. */
+static __noinline int begin_to_read(struct sock *sk, int bytes)
+{
+	if (!follows_datagrams(sk)) {
+		if (!follow_opened(sk))
+			return 0;
+		count_missed(sk, bytes);
+	}
+	follow_thread(bpf_get_current_task_btf(), bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A thread has read, or found nothing; its system call goes on. */
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 {
-	if (!is_sampling() || !sk->sk_bpf_storage || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+	if (!is_sampling() || flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE) || (!is_unix(sk) && sk->sk_protocol != IPPROTO_UDP))
 		return 0;
-	if (is_unix(sk) && sk->sk_type == SOCK_STREAM)
-		return read_from_stream(sk, bytes);
-	return is_unix(sk) || sk->sk_protocol == IPPROTO_UDP ? read_datagram(sk, bytes) : 0;
+	if (bytes < 0 || !sk->sk_bpf_storage || !bpf_sk_storage_get(&datagrams, sk, 0, 0))
+		return begin_to_read(sk, bytes);
+	return is_unix(sk) && sk->sk_type == SOCK_STREAM ? read_from_stream(sk, bytes) : read_datagram(sk, bytes);
 }
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets of followed sockets that the kernel drops, by its reason. */
+/*
+ * Packets of followed sockets that the kernel drops, by its reason. A datagram that is dropped before UDP looked for its
+ * socket, as by netfilter, is known by the port that it goes to.
+ */
 #ifndef NETFATHOM_WATCH_DROPS_H
 #define NETFATHOM_WATCH_DROPS_H
 
@@ -8,6 +11,10 @@
 /* include/net/tcp_states.h */
 #define TCP_TIME_WAIT 6
 #define TCP_NEW_SYN_RECV 12
+/* include/uapi/linux/if.h */
+#define IFF_LOOPBACK 8
+/* include/linux/skbuff.h: beside the address of a route */
+#define SKB_DST_NOREF 1
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -15,6 +22,14 @@ struct {
 	__type(key, struct drop_key);
 	__type(value, __u64);
 } drops SEC(".maps");
+
+/* Those of marked sockets of UDP, while they are open and later. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PORTS);
+	__type(key, struct udp_port);
+	__type(value, __u32);
+} ports SEC(".maps");
 
 /* One in another state is shorter than struct sock. */
 static __always_inline bool is_full(const struct sock *sk)
@@ -70,6 +85,50 @@ static __noinline int send_drop(void *ctx, struct sk_buff *skb, struct sock *sk,
 	return 0;
 }
 
+/* The port that a datagram goes to; 0 of fragments and of other packets. */
+static __always_inline __u16 destination_port(const struct sk_buff *skb)
+{
+	unsigned long network = (unsigned long)skb->head + skb->network_header;
+	unsigned long transport = (unsigned long)skb->head + skb->transport_header;
+	__be16 ends[2];
+	__u8 header[10];
+
+	if (bpf_probe_read_kernel(header, sizeof(header), (void *)network) ||
+	    bpf_probe_read_kernel(ends, sizeof(ends), (void *)transport))
+		return 0;
+	if (header[0] >> 4 == 6)
+		return header[6] == IPPROTO_UDP ? bpf_ntohs(ends[1]) : 0;
+	if (header[0] >> 4 != 4 || header[9] != IPPROTO_UDP || (header[6] << 8 | header[7]) & (IP_MORE | IP_OFFSET))
+		return 0;
+	return bpf_ntohs(ends[1]);
+}
+
+static __always_inline bool is_watched_port(const struct udp_port *to)
+{
+	if (config.creates)
+		return shared.port_is_udp && to->port == config.port && !config.peer_port;
+	return bpf_map_lookup_elem(&ports, to);
+}
+
+/* The route of what this host keeps ends at the loopback device. What it forwards may go to the same port elsewhere. */
+static __noinline int port_drop(const struct sk_buff *skb, __u32 reason)
+{
+	struct dst_entry *route = (void *)(skb->_skb_refdst & ~SKB_DST_NOREF);
+	struct net_device *device;
+	struct udp_port to = {};
+
+	if (!config.receives || !route || !takes_new())
+		return 0;
+	device = BPF_CORE_READ(route, dev);
+	if (!(BPF_CORE_READ(device, flags) & IFF_LOOPBACK))
+		return 0;
+	to.net = BPF_CORE_READ(device, nd_net.net, net_cookie);
+	to.port = destination_port(skb);
+	if (to.port && is_watched_port(&to))
+		count_drop(0, reason);
+	return 0;
+}
+
 /*
  * A packet is dropped. Where the kernel names no socket that it came for, it may have found one early. What came through a
  * device has its index.
@@ -86,9 +145,9 @@ int BPF_PROG(on_kfree_skb, struct sk_buff *skb, void *location, __u32 reason)
 		if (receiver)
 			return receive_drop(receiver, reason);
 	}
-	if (!sk)
-		return 0;
-	return skb->skb_iif ? receive_drop(sk, reason) : send_drop(ctx, skb, sk, reason);
+	if (!skb->skb_iif)
+		return sk ? send_drop(ctx, skb, sk, reason) : 0;
+	return sk ? receive_drop(sk, reason) : port_drop(skb, reason);
 }
 
 #endif

@@ -17,10 +17,12 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_model::path::Direction;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
+use netfathom_sys::confinement::tracing_remedy;
 use netfathom_sys::memory::page_bytes;
-use netfathom_sys::socket::{enable_rx_stamps, listening_ports};
+use netfathom_sys::socket::{enable_rx_stamps, listening_ports, netns_and_port};
 
 mod drops;
+mod queue;
 mod read;
 mod slow;
 mod sockets;
@@ -29,10 +31,11 @@ mod tests;
 
 crate::mapping::abi!("watch");
 
+pub use queue::Unread;
 pub use sockets::Sockets;
 
 use self::abi::SERVER;
-use self::abi::copied::Config;
+use self::abi::copied::{Config, UdpPort};
 use self::abi::shared::Shared;
 use self::sockets::Places;
 use crate::mapping::{Mapping, as_bytes, text};
@@ -87,12 +90,10 @@ pub enum WatchError {
     Stamps(io::Error),
 }
 
-fn denied(error: &SetError) -> &'static str {
+fn denied(error: &SetError) -> String {
     match error {
-        SetError::Step { source, .. } if source.is_denied() => {
-            "; run as root, or give the program CAP_BPF and CAP_PERFMON"
-        }
-        _ => "",
+        SetError::Step { source, .. } if source.is_denied() => format!("; {}", tracing_remedy()),
+        _ => String::new(),
     }
 }
 
@@ -229,7 +230,7 @@ impl Watch {
     /// Those that are wanted now, and are not attached.
     fn attach_programs(&mut self) -> Result<(), SetError> {
         let is_wanted = |name: &str| {
-            (self.has_datagrams || self.follows_unix || !name.starts_with(PREFIX_DATAGRAMS))
+            (self.follows_datagrams || self.follows_unix || !name.starts_with(PREFIX_DATAGRAMS))
                 && (self.follows_messages() || is_lasting(name))
         };
         let missing: Vec<String> = programs(&self.object)
@@ -279,6 +280,7 @@ impl Watch {
     /// What the kernel refused.
     pub fn follow_datagrams(&mut self) -> Result<bool, SetError> {
         if !std::mem::replace(&mut self.has_datagrams, true) {
+            self.mapping.get().port_is_udp.store(1, Relaxed);
             self.follows_datagrams = programs(&self.object).any(|name| name.starts_with(PREFIX_DATAGRAMS));
             self.attach_programs()?;
         }
@@ -295,6 +297,11 @@ impl Watch {
     pub fn sees_datagram_calls(&self) -> Option<bool> {
         let has_some = self.has_datagrams || self.mapping.get().datagrams.load(Relaxed) != 0;
         has_some.then(|| programs(&self.object).any(|name| call(&name).is_some()))
+    }
+
+    /// Whether the programs find a socket of UDP that a [watched process](Self::watch_process) opens, by its first call.
+    pub fn finds_datagrams(&self) -> bool {
+        !self.directions.contains(&Direction::Rx) || self.follows_datagrams || self.follows_unix
     }
 
     /// Whether what comes by UDP is watched.
@@ -314,7 +321,7 @@ impl Watch {
         self.directions.iter().try_for_each(|&way| self.mark_in(sockets(way), socket, of(way)))
     }
 
-    /// Watches what this process connects or listens on from now on.
+    /// Watches what this process connects or listens on from now on; of UDP and Unix, what it reads from or sends over.
     ///
     /// # Errors
     /// What the kernel refused, such as too many of them.
@@ -342,6 +349,7 @@ impl Watch {
         if self.follow_datagrams()? {
             self.mark_in("datagrams", socket, 0)?;
         }
+        self.mark_port(socket)?;
         if self.directions.contains(&Direction::Tx) { self.mark_in("outgoings", socket, 0) } else { Ok(()) }
     }
 
@@ -351,6 +359,14 @@ impl Watch {
     /// As [`Self::mark`].
     pub fn mark_unix(&self, socket: &impl AsFd) -> Result<(), SetError> {
         if self.follows_unix { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
+    }
+
+    /// Has datagrams for this port counted that are dropped before the kernel looks for their socket.
+    fn mark_port(&self, socket: &impl AsFd) -> Result<(), SetError> {
+        let Some((net, port)) = netns_and_port(socket).ok().filter(|of| of.1 != 0) else { return Ok(()) };
+        let key = UdpPort { net, port: port.into() };
+        let map = SET.map(&self.object, "ports")?;
+        map.update(as_bytes(&key), &1u32.to_ne_bytes(), MapFlags::ANY).map_err(SET.step("name a port to"))
     }
 
     fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), SetError> {
@@ -432,6 +448,8 @@ fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Con
         samples: detail.samples.into(),
         follows_unix: detail.unix.into(),
         names_receivers: tracepoint::arguments(drops::HOOK).is_some_and(|n| n > drops::RECEIVER).into(),
+        sees_calls: (directions.contains(&Direction::Tx) && CALLS.into_iter().all(function::has_hooks))
+            .into(),
         serves: match selection {
             Selection::Marked | Selection::All => false,
             Selection::Port(_) => true,

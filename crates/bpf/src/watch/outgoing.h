@@ -71,6 +71,17 @@ static __always_inline bool is_udp(const struct sock *sk)
 	return sk->sk_protocol == IPPROTO_UDP;
 }
 
+static __noinline bool follow_opened(struct sock *sk)
+{
+	const __u64 flags = BPF_LOCAL_STORAGE_GET_F_CREATE;
+
+	if (config.creates || sk->sk_type == SOCK_RAW || !follows_new_sockets())
+		return false;
+	if (config.sends && is_udp(sk) && !bpf_sk_storage_get(&outgoings, sk, 0, flags))
+		return false;
+	return !config.receives || bpf_sk_storage_get(&datagrams, sk, 0, flags);
+}
+
 /*
  * The address of the packet that a hook has as its first argument, as a number: the verifier refuses arithmetic with it
  * otherwise.
@@ -307,7 +318,7 @@ static __noinline int begin_call(struct sock *sk)
 {
 	struct call *call;
 
-	if (!outgoings_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE))
+	if (!outgoings_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE) && !(is_sampling() && follow_opened(sk)))
 		return 0;
 	call = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!call)
@@ -340,8 +351,16 @@ static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 	struct thread *thread;
 	struct call *call;
 
-	if (!outgoings_of(sk, 0))
+	if (!outgoings_of(sk, 0)) {
+		/* Where no hook shows when a call begins, the first datagram went unseen. */
+		if (!config.sees_calls && is_whole && is_sampling() && takes_new() && follow_opened(sk)) {
+			count(tx_seen, 1);
+			count(tx_udp, 1);
+			count(tx_missed, 1);
+			shared.datagrams = 1;
+		}
 		return 0;
+	}
 	call = call_to(sk);
 	if (call)
 		call->socket = 0;

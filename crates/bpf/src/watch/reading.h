@@ -82,7 +82,7 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 	if (!s)
 		return 0;
 	name_slow(s, r->sk, r->place);
-	if (r->place == OTHERS)
+	if (!is_own(r->place))
 		name_user(&s->socket);
 	s->stages[a->locked ? SPAN_LOCK : SPAN_PROTOCOL] = a->taken - a->link;
 	s->stages[SPAN_HOLE] = a->ready - a->taken;
@@ -92,6 +92,7 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 	s->stages[SPAN_SOCKQUEUE] = sockqueue(wait);
 	s->stages[SPAN_READ] = r->now - wait->end;
 	s->stopped = wait->stopped;
+	s->throttled = wait->throttled;
 	load_account(bpf_get_current_task_btf(), &account);
 	s->reader = bpf_get_current_pid_tgid();
 	keep_stays(s, clock_ahead(&r->thread->reader, &account));

@@ -36,7 +36,7 @@ static __noinline int name_slow(struct slow_message *s, struct sock *sk, __u32 p
 {
 	struct socket_sums *sums = bpf_map_lookup_elem(&sockets, &place);
 
-	if (sums && place != OTHERS)
+	if (sums && is_own(place))
 		s->socket = sums->of;
 	else
 		name_ends(sk, &s->socket);
@@ -94,6 +94,7 @@ static __noinline int keep_application(struct sock *sk, __u64 read_at, __u64 now
 		s->stages[SPAN_BLOCKED] = thread->wait.blocked + thread->wait.wakeup;
 		s->stages[SPAN_SOCKQUEUE] = sockqueue(&thread->wait);
 		s->stopped = thread->wait.stopped;
+		s->throttled = thread->wait.throttled;
 		keep_stays(s, clock_ahead(&thread->reader, &account));
 	}
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);

@@ -70,6 +70,7 @@ fn message(slow: &copied::SlowMessage) -> SlowMessage {
         process: slow.socket.process(),
         stages: stages.filter(|sum| sum.sum_ns != 0).collect(),
         stopped_ns: slow.stopped,
+        throttled_ns: slow.throttled,
         stays: stays
             .map(|stay| CpuStay {
                 by: named(&stay.name, stay.process, stay.thread == 0),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Sums of single sockets, for as many as there are places. A socket takes a place when a thread reads or sends; those
- * that find none share the first. User space takes places back from sockets that are idle: first it removes the owner,
- * and a second later it takes the sums, so that a program that was about to add has done so.
+ * that find none share the one of their process's name, or else the first. User space takes places back from sockets that
+ * are idle: first it removes the owner, and a second later it takes the sums, so that a program that was about to add has
+ * done so. Those of names stay.
  *
  * A socket's sums have several writers: threads of a server of UDP, and the processors that send.
  */
@@ -15,7 +16,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SOCKETS);
+	__uint(max_entries, SOCKETS + NAMES);
 	__type(key, __u32);
 	__type(value, struct socket_sums);
 } sockets SEC(".maps");
@@ -98,22 +99,70 @@ static __noinline __u32 claim_place(struct sock *sk)
 	return claim.number;
 }
 
+static __always_inline bool takes_name(__u32 number, __u64 ticket)
+{
+	__u64 before = __sync_val_compare_and_swap(&shared.owners[number & (SUMS_PLACES - 1)], 0, ticket);
+	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &number);
+
+	if (!before && s)
+		name_user(&s->of);
+	return !before || before == ticket;
+}
+
+/* Of a socket without one of its own, while there are places for names. Not inlined: few sockets come here. */
+static __noinline __u32 share_place(struct sock *sk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	union {
+		char name[NAME];
+		__u64 words[2];
+	} of = {};
+	struct place *place;
+	__u32 i, number;
+	__u64 ticket;
+
+	place = bpf_sk_storage_get(&places, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!place)
+		return OTHERS;
+	BPF_CORE_READ_STR_INTO(&of.name, task, group_leader, comm);
+	ticket = (of.words[0] ^ of.words[1] * 31) * 0x9e3779b97f4a7c15;
+	for (i = 0; ticket && i < NAMES; i++) {
+		number = SOCKETS + ((ticket >> 32) + i & (NAMES - 1));
+		if (!takes_name(number, ticket))
+			continue;
+		place->ticket = ticket;
+		place->number = number;
+		return number;
+	}
+	return OTHERS;
+}
+
 /* Where a socket's sums are, if it has a place. */
 static __always_inline __u32 place_of(struct sock *sk)
 {
 	struct place *place = bpf_sk_storage_get(&places, sk, 0, 0);
 
-	if (!place || shared.owners[place->number & (SOCKETS - 1)] != place->ticket)
+	if (!place || shared.owners[place->number & (SUMS_PLACES - 1)] != place->ticket)
 		return OTHERS;
-	return place->number & (SOCKETS - 1);
+	return place->number & (SUMS_PLACES - 1);
+}
+
+static __always_inline bool is_own(__u32 place)
+{
+	return place != OTHERS && place < SOCKETS;
 }
 
 /* The same, in the system call of a thread that reads or sends: it takes a place, if there is one. */
 static __always_inline __u32 take_place(struct sock *sk)
 {
-	__u32 number = place_of(sk);
+	__u32 number = place_of(sk), claimed;
 
-	return number == OTHERS && !shared.full ? claim_place(sk) : number;
+	if (is_own(number))
+		return number;
+	claimed = shared.full ? OTHERS : claim_place(sk);
+	if (claimed != OTHERS)
+		return claimed;
+	return number == OTHERS ? share_place(sk) : number;
 }
 
 /* It gets other names: user space takes the place back once it is idle. */

@@ -19,8 +19,10 @@ use crate::set::SetError;
 
 /// `log2` of the buckets an octave.
 pub const SOCKET_GRAIN: u32 = 3;
-/// In this place are the sums of all without one.
+/// In this place are the sums of all others.
 const OTHERS: usize = 0;
+/// Those of single sockets come first, then those that sockets without one share, by name.
+const SOCKETS: usize = 256;
 /// Stands for the owner of a place that is being taken back.
 const CLOSING: u64 = u64::MAX;
 /// Looks without a message after which a socket loses its place; once all are taken, the fewer.
@@ -73,7 +75,7 @@ impl Watch {
         let shared = self.mapping.get();
         let mut each = Vec::new();
         let is_full = shared.full.load(Relaxed) != 0;
-        for (place, owner) in shared.owners.iter().enumerate().skip(1) {
+        for (place, owner) in shared.owners.iter().enumerate().take(SOCKETS).skip(1) {
             let ticket = owner.load(Relaxed);
             if ticket == 0 {
                 // A program that found none while this was taken back may have stored that later.
@@ -97,14 +99,22 @@ impl Watch {
             }
             each.push(socket);
         }
-        let mut others = self.socket(OTHERS, 0)?;
-        for socket in each.iter().filter(|socket| socket.messages() > 0) {
+        let (mut others, named) = (self.socket(OTHERS, 0)?, self.by_name()?);
+        for socket in each.iter().chain(&named).filter(|socket| socket.messages() > 0) {
             WatchProcesses::of(&mut places.gone, socket.process.as_ref());
         }
         let mut processes = places.gone.clone();
-        each.iter().chain([&others]).for_each(|socket| WatchProcesses::add(&mut processes, socket));
+        let all = each.iter().chain(&named).chain([&others]);
+        all.for_each(|socket| WatchProcesses::add(&mut processes, socket));
+        named.iter().for_each(|of| others.add(of));
         places.gone.iter().for_each(|of| others.add(&of.sockets));
         Ok(Sockets { each, others, processes })
+    }
+
+    /// What sockets without a place share, those of each name.
+    fn by_name(&self) -> Result<Vec<WatchSocket>, SetError> {
+        let owners = self.mapping.get().owners.iter().enumerate().skip(SOCKETS);
+        owners.filter(|(_, owner)| owner.load(Relaxed) != 0).map(|(place, _)| self.socket(place, 0)).collect()
     }
 
     fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, SetError> {

@@ -87,7 +87,7 @@ fn ask(mut server: impl Read + Write, requests: u64) {
 }
 
 /// `first` and `second` are the ends of a connection: each request gets an answer.
-fn answers(first: &mut TcpStream, second: &mut TcpStream, requests: u64) {
+fn answers(first: &mut (impl Read + Write), second: &mut (impl Read + Write), requests: u64) {
     let mut message = [7; 64];
     for _ in 0..requests {
         first.write_all(&message).unwrap();

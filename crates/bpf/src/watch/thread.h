@@ -23,8 +23,9 @@
 
 /* Away from the processor: first asleep, if at all, then in a run queue. */
 struct away {
-	__u64 from : 63;
+	__u64 from : 62;
 	__u64 stopped : 1; /* by a signal or a debugger: it did not sleep by itself */
+	__u64 throttled : 1; /* by its cgroup's quota: it waited for that */
 	__u64 slept;
 	__u64 waited;
 	__u64 waking; /* the last wake-up until it was back */
@@ -38,6 +39,7 @@ struct wait {
 	__u64 runqueue;
 	__u64 blocked;
 	__u64 stopped; /* of blocked */
+	__u64 throttled; /* of runqueue */
 };
 
 struct thread {
@@ -170,27 +172,36 @@ static __always_inline void note_reader(struct thread *thread, struct task_struc
 	note_makers(task);
 }
 
-/* The thread that runs, which reads from a followed socket. */
-static __always_inline struct thread *reading_thread(__u64 now)
+/* What the thread that runs does is known from here on. */
+static __always_inline struct thread *follow_thread(struct task_struct *task, __u64 now)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *thread = followed(task);
 	struct account account;
 
-	name_process(task);
-	if (thread && thread->sample == this_sample() && thread->reads)
+	if (thread && thread->sample == this_sample())
 		return thread;
 	load_account(task, &account);
 	if (thread) {
 		begin_running(thread, &account, now);
-	} else {
-		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!thread)
-			return 0;
-		meet(&thread->reader, &account, now);
-		begin_thread(thread, now);
+		return thread;
 	}
-	note_reader(thread, task);
+	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
+		return 0;
+	meet(&thread->reader, &account, now);
+	begin_thread(thread, now);
+	return thread;
+}
+
+/* The thread that runs, which reads from a followed socket. */
+static __always_inline struct thread *reading_thread(__u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = follow_thread(task, now);
+
+	name_process(task);
+	if (thread)
+		note_reader(thread, task);
 	return thread;
 }
 
@@ -241,6 +252,7 @@ static __always_inline bool last_away(struct thread *thread, const struct accoun
 		return false;
 	away->from = reader->departed;
 	away->stopped = thread->stopped;
+	away->throttled = thread->throttled;
 	away->slept = idle.slept - reader->idle.slept;
 	away->waited = idle.waited - reader->idle.waited;
 	away->waking = thread->waking;
@@ -251,7 +263,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 {
 	struct reader *reader = &thread->reader;
 	struct idle before = reader->idle;
-	struct away away = { .stopped = thread->stopped, .waking = thread->waking };
+	struct away away = { .stopped = thread->stopped, .throttled = thread->throttled, .waking = thread->waking };
 	__u64 departures, unseen = reader->unseen;
 	struct account account;
 
@@ -349,11 +361,13 @@ static __always_inline void add_away(struct wait *wait, const struct away *away)
 	__u64 until = away->from + away->slept;
 	__u64 waking = woken(away, until, wait);
 	__u64 blocked = overlap(away->from, waking, wait);
+	__u64 runqueue = overlap(until, until + away->waited, wait);
 
 	wait->blocked += blocked;
 	wait->stopped += blocked * away->stopped;
 	wait->wakeup += overlap(waking, until, wait);
-	wait->runqueue += overlap(until, until + away->waited, wait);
+	wait->runqueue += runqueue;
+	wait->throttled += runqueue * away->throttled;
 }
 
 /* What is not known to be anything else. */
@@ -389,7 +403,7 @@ static __always_inline bool look_back(struct thread *thread, const struct away *
 
 	wait->ready = ready;
 	wait->end = end < ready ? ready : end;
-	wait->wakeup = wait->runqueue = wait->blocked = wait->stopped = 0;
+	wait->wakeup = wait->runqueue = wait->blocked = wait->stopped = wait->throttled = 0;
 	add_away(wait, last);
 	bpf_loop(AWAYS, add_before, &waiting, 0);
 	return waiting.known || thread->aways_n <= AWAYS;

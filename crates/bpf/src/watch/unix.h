@@ -4,7 +4,7 @@
  *
  * A message is what a sender queues at once, and waits from then on. No hook has a message and its reader: datagrams and
  * packets are counted as those of UDP are, and of a stream the bytes, as a read ends anywhere. A message may be read before it
- * is announced: then it has no times.
+ * is announced: then it has no times. The urgent byte (MSG_OOB) is no message: reads skip it.
  *
  * What is sent has none either: it is in the queue of its reader before the call returns. It is counted.
  */
@@ -14,6 +14,8 @@
 /* include/linux/net.h */
 #define SOCK_STREAM 1
 #define SOCK_SEQPACKET 5
+/* include/net/sock.h */
+#define SOCK_URGINLINE 2
 /* Watched sockets that listen, at once. */
 #define LISTENERS 1024
 /* After that, user space has found what was accepted, and the address may be another's. */
@@ -67,9 +69,17 @@ static __always_inline struct datagrams *followed_unix(struct sock *sk)
 	return bpf_sk_storage_get(&datagrams, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/* A client's end has no address, or one of its own. Of a pair of sockets neither end has one. */
+static __always_inline bool was_accepted(struct sock *sk, const struct unix_sock *other)
+{
+	struct unix_address *address = BPF_CORE_READ((struct unix_sock *)sk, addr);
+
+	return address && (!other->addr || BPF_CORE_READ(address, refcnt.refs.counter) > 1);
+}
+
 /*
- * In the sender's call, which has the other end of this connection: the application's own time there is over, from the last
- * byte that it read to the first that it sends.
+ * In the sender's call, which has the other end of this connection. At the end that was accepted the application's own time is
+ * over, from the last byte that it read to the first that it sends.
  */
 static __always_inline void answer_by_unix(struct sock *sk)
 {
@@ -78,18 +88,28 @@ static __always_inline void answer_by_unix(struct sock *sk)
 	struct datagrams *d;
 	__u64 read_at;
 
-	if ((sk->sk_type != SOCK_STREAM && sk->sk_type != SOCK_SEQPACKET) || !sender || !sender->sk_bpf_storage)
+	if ((sk->sk_type != SOCK_STREAM && sk->sk_type != SOCK_SEQPACKET) || !sender)
 		return;
-	d = bpf_sk_storage_get(&datagrams, sender, 0, 0);
-	read_at = d && d->sample == this_sample() ? observe(d->read_at) : 0;
+	d = sender->sk_bpf_storage ? bpf_sk_storage_get(&datagrams, sender, 0, 0) : 0;
+	if (!d) {
+		follow_opened(sender);
+		return;
+	}
+	read_at = d->sample == this_sample() ? observe(d->read_at) : 0;
 	/* Several threads may send. */
-	if (read_at && __sync_val_compare_and_swap(&d->read_at, read_at, 0) == read_at)
+	if (read_at && was_accepted(sender, end) && __sync_val_compare_and_swap(&d->read_at, read_at, 0) == read_at)
 		add(SPAN_APPLICATION, bpf_ktime_get_ns() - read_at);
 }
 
-static __always_inline int come_as_datagram(struct datagrams *d, __u32 waiting)
+/* A byte that a read skips, unless it asks for that byte alone. */
+static __always_inline bool is_urgent(const struct sock *sk, const struct unix_sock *end, const struct sk_buff *last)
 {
-	struct datagram last = { .ready = bpf_ktime_get_ns() };
+	return end && bpf_core_field_exists(end->oob_skb) && end->oob_skb == last && !(sk->__sk_common.skc_flags & 1 << SOCK_URGINLINE);
+}
+
+static __always_inline int come_as_datagram(struct datagrams *d, __u32 bytes, __u32 waiting)
+{
+	struct datagram last = { .ready = bpf_ktime_get_ns(), .left = bytes };
 
 	/* One that was read meanwhile did not wait. */
 	last.link = waiting ? last.ready : 0;
@@ -120,7 +140,9 @@ static __noinline int come_to_unix(struct sock *sk)
 		return 0;
 	}
 	if (sk->sk_type != SOCK_STREAM)
-		return come_as_datagram(d, waiting);
+		return come_as_datagram(d, is_read ? 0 : bytes, waiting);
+	if (bytes == 1 && is_urgent(sk, bpf_skc_to_unix_sock(sk), last))
+		return 0;
 	if (waiting > 1 && d->sample != this_sample()) {
 		/* How many bytes wait before it is not known. */
 		if (takes_new()) {
@@ -136,11 +158,11 @@ static __noinline int come_to_unix(struct sock *sk)
 		count(unfollowed, 1);
 		return 0;
 	}
-	if ((__s32)(d->came - d->read) >= PLACES) {
+	if ((__s32)(d->queue.came - d->queue.read) >= PLACES) {
 		count(crowded, 1);
 		return 0;
 	}
-	number = __sync_fetch_and_add(&d->came, 1);
+	number = __sync_fetch_and_add(&d->queue.came, 1);
 	to = datagram(d, number);
 	to->ready = bpf_ktime_get_ns();
 	to->bytes = to->left = bytes;
@@ -153,24 +175,38 @@ struct stream_read {
 	struct reading *reading;
 	__u32 until; /* those that came later were not read */
 	__u32 bytes; /* that are not yet of a message */
+	__u32 missed; /* those before them, which no hook saw leave, as by splice */
 	bool empties; /* nothing waits behind it */
 };
 
+/* If nothing waits behind it, this read has the last ones. */
+static long add_left(__u32 i, struct stream_read *u)
+{
+	__u32 number = u->from->queue.read + i;
+	struct datagram *from = datagram(u->from, number);
+
+	if (!after(u->until, number))
+		return 1;
+	if (observe(from->after) == number + 1)
+		u->missed += from->left;
+	return 0;
+}
+
 static long read_part(__u32 i, struct stream_read *u)
 {
-	__u32 number = u->from->read;
+	__u32 left, missed = u->missed, number = u->from->queue.read;
 	struct datagram *from = datagram(u->from, number);
 	struct arrival a = { .state = READY };
 
 	if (!after(u->until, number))
 		return 1;
-	if (after(u->from->first, number)) {
+	if (after(u->from->queue.first, number)) {
 		/* It waited before others were counted. */
-		__sync_val_compare_and_swap(&u->from->read, number, number + 1);
+		__sync_val_compare_and_swap(&u->from->queue.read, number, number + 1);
 		return 1;
 	}
 	if (observe(from->after) != number + 1) {
-		if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) == number)
+		if (__sync_val_compare_and_swap(&u->from->queue.read, number, number + 1) == number)
 			count(unfollowed, 1);
 		return 0;
 	}
@@ -180,11 +216,15 @@ static long read_part(__u32 i, struct stream_read *u)
 	}
 	a.link = a.taken = a.ready = from->ready;
 	a.bytes = from->bytes;
+	left = from->left;
 	/* Another thread that reads takes the next one. */
-	if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) != number)
+	if (__sync_val_compare_and_swap(&u->from->queue.read, number, number + 1) != number)
 		return 0;
-	u->bytes -= from->left < u->bytes ? from->left : u->bytes;
-	if (a.ready > u->reading->now)
+	if (missed)
+		u->missed -= left < missed ? left : missed;
+	else
+		u->bytes -= left < u->bytes ? left : u->bytes;
+	if (missed || a.ready > u->reading->now)
 		count(unfollowed, 1);
 	else
 		end(&a, u->reading);
@@ -214,8 +254,11 @@ static __noinline int read_from_stream(struct sock *sk, int bytes)
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
 	u.reading = &r;
-	u.until = observe(u.from->came);
+	u.until = observe(u.from->queue.came);
 	u.empties = !sk->sk_receive_queue.qlen;
+	if (u.empties)
+		bpf_loop(PLACES, add_left, &u, 0);
+	u.missed = u.missed > u.bytes ? u.missed - u.bytes : 0;
 	bpf_loop(PLACES, read_part, &u, 0);
 	r.thread->copying = 0;
 	return 0;

@@ -25,12 +25,14 @@ Examples:
       with UDP: ends at the sockets (sockmap) beside ends in the driver (XDP)
   netfathom message oneway --rate 20k
       open loop: how long messages take at a fixed rate
+  netfathom message pingpong --layers write+nodelay,write+nodelay+poll
+      ends that sleep beside ends that poll
   netfathom message pingpong --to 10.0.0.2:9500
       to a host where `netfathom message serve --listen 10.0.0.2:9500` runs
 
 Layers: bare sockets are write (header and body in one write), writev, two (two
 writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
-+cork, +more and +quickack, each also for one end alone (two+nodelay@client).
++cork, +more, +quickack and +poll, each also for one end (write+poll@server).
 With xdp, over UDP in the lab, ends in the kernel are programs in the driver,
 otherwise programs at the socket. The strategies of the library are adaptive,
 inline, thread, batch and zccl (as Lichota's of 2002). headerless is bare
@@ -96,6 +98,9 @@ pub struct MessageArgs {
     /// the messages take, if that is more]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<u64>,
+    /// Ends poll instead of sleeping (pingpong): +poll on each layer, bare sockets only
+    #[arg(help_heading = ENDS, long)]
+    pub poll: bool,
     /// Open loop: messages per second; times start at the intended send time
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
     pub rate: Option<f64>,

@@ -46,8 +46,8 @@ pub struct State {
     server: server::Process,
     launcher: Launcher,
     agents: Vec<remote::Agent>,
-    /// Of all hosts of the list, also those without an agent.
-    hosts: Vec<String>,
+    /// The names of all hosts of the list, also of those without an agent.
+    pub hosts: Vec<String>,
 }
 
 impl State {
@@ -80,10 +80,6 @@ impl State {
 
     pub fn access_of_agents(&self) -> Access {
         Access { key: Some(self.directory.join(server::AGENT_KEY)), ..self.access() }
-    }
-
-    pub fn names(&self) -> Vec<String> {
-        self.hosts.clone()
     }
 }
 

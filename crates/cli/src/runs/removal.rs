@@ -10,14 +10,18 @@ use netfathom_model::print::bytes;
 use netfathom_model::verdict::Level;
 use netfathom_results::store::{self, RunEntry};
 
-use super::inside;
+use super::name_in;
 use crate::args::{PruneArgs, RemoveArgs};
 use crate::{exit, output};
 
 pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
     let all = store::catalogue(out)?;
     // All are known before the first one goes.
-    let mut runs = args.runs.iter().map(|name| inside(out, &all, name)).collect::<Result<Vec<_>>>()?;
+    let run_of = |typed: &String| -> Result<PathBuf> {
+        let name = name_in(out, typed)?;
+        Ok(all.named(out, &name)?.path.clone())
+    };
+    let mut runs = args.runs.iter().map(run_of).collect::<Result<Vec<_>>>()?;
     runs.sort_unstable();
     runs.dedup();
     go(&runs, args.yes, false)

@@ -12,10 +12,18 @@ use serde_json::json;
 
 use crate::args::ShowArgs;
 use crate::output;
+use crate::target::directory_of;
 
 pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
     let path = store::resolve(out, &args.run)?;
-    let run = if path.is_file() { path.parent().unwrap_or(&path).to_owned() } else { path };
+    // A copy of a record elsewhere has no run around it.
+    if path.exists() && !path.is_dir() && path.file_name() != Some(store::RECORD_FILE.as_ref()) {
+        return Err(anyhow!(
+            "{} is a file, and not a run: name a run's directory or its record.json; `netfathom report` shows a record alone",
+            path.display()
+        ));
+    }
+    let run = if path.is_file() { directory_of(&path).unwrap_or_default() } else { path };
     // A relative path of one name has an empty parent, and the run may be the current directory.
     let run = run.canonicalize().unwrap_or(run);
     let (Some(name), Some(out)) = (run.file_name(), run.parent()) else {

@@ -5,17 +5,16 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use netfathom_measure::ground::observer::Progressed;
-use netfathom_measure::kind::transfer::{Step, TransferEvent};
+use netfathom_measure::kind::transfer::{Left, Step, TransferEvent};
 use netfathom_model::plan::{Role, TransferPlan, Transport};
-use netfathom_model::record::{TransferEnd, TransferResult};
+use netfathom_model::print;
+use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream};
 
 use crate::args::RateFormat;
 use crate::output;
 
 mod cost;
 mod findings;
-mod service;
-mod streams;
 
 const KB: f64 = 1024.0;
 const BITS: f64 = 8.0;
@@ -156,6 +155,64 @@ impl Classic<'_> {
         // A datagram without a confirmation is the usual case.
         if result.end != TransferEnd::Unconfirmed {
             progressed.verdict.reasons.iter().for_each(|reason| self.tell(&reason.text));
+        }
+    }
+
+    /// Of a receiver that serves: a line for each client.
+    fn left(&self, left: &Left) {
+        let from = left.peer.map_or_else(|| "an unknown peer".into(), |peer| peer.to_string());
+        let figures = self.real(left.bytes, seconds(left.duration_ns));
+        let how = match &left.end {
+            TransferEnd::Broken { why } => format!("cut: {why}"),
+            _ => "whole".into(),
+        };
+        self.say_over(format_args!("client {} from {from}: {figures}, {how}", left.number));
+    }
+
+    /// Somebody was cut off who came beyond.
+    fn turned_away(&self, so_far: u64, most_clients: u32) {
+        self.say_over(format_args!(
+            "{so_far} turned away so far: {most_clients} clients may be there at once (--max-clients), each needs a \
+             descriptor (ulimit -n) and a thread (ulimit -u)"
+        ));
+    }
+
+    /// And their sums.
+    fn served(&self, served: &Served) {
+        let Served { whole, broken, too_long, turned_away, most_at_once, bytes } = served;
+        self.say(format_args!(
+            "{bytes} bytes from {}: {whole} whole, {broken} broken, {too_long} too long; {turned_away} turned away, \
+             at most {most_at_once} at once",
+            print::counted(whole + broken + too_long, "client")
+        ));
+    }
+
+    /// Of several streams each one's own figures; those of one are the sum's.
+    fn each_stream(&self, result: &TransferResult) {
+        if result.streams.len() < 2 {
+            return;
+        }
+        for (number, stream) in (1..).zip(&result.streams) {
+            self.one_stream(number, stream);
+        }
+    }
+
+    /// That all went without a copy; where it did not, a finding says so.
+    fn uncopied(&self, result: &TransferResult) {
+        let each = || result.streams.iter().filter_map(|stream| stream.zero_copy);
+        let bytes: u64 = each().map(|z| z.uncopied_bytes).sum();
+        if bytes > 0 && each().all(|z| z.copied_bytes + z.unknown_bytes == 0) {
+            self.say(format_args!("all of {bytes} bytes went without a copy"));
+        }
+    }
+
+    fn one_stream(&self, number: usize, stream: &TransferStream) {
+        let real = seconds(stream.duration_ns);
+        self.say(format_args!("stream {number}: {}", self.real(stream.bytes, real)));
+        if self.verbose {
+            let cpu = seconds(stream.user_ns + stream.system_ns);
+            self.say(format_args!("stream {number}: {}", self.cpu(stream.bytes, cpu)));
+            self.say(format_args!("stream {number}: {}", calls_line(stream.calls, real)));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What there is to ask for: the page, the list, and the report of each run, drawn when it is asked for.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use hyper::{HeaderMap, StatusCode};
 use netfathom_model::record::Record;
 use netfathom_results::compare::{self, Run, Wishes};
 use netfathom_results::render::{html, listed};
-use netfathom_results::store::{self, ReadError};
-use percent_encoding::percent_decode_str;
+use netfathom_results::store::{self, ReadError, RunEntry};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use super::listing;
 use crate::http::{self, Content, Missing};
 
 /// How many reports are drawn at once: the machine may be measuring.
 pub const MOST_AT_WORK: usize = 2;
-pub const REPORTS: &str = "report/";
+const REPORTS: &str = "report/";
 /// Where comparisons stand, and what names a run of one.
 const COMPARISONS: &str = "compare";
 const RUN: &str = "run=";
@@ -103,7 +103,7 @@ fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
             Ok(content(HTML, listed::policy(), page))
         }
         Wanted::List => {
-            let list = listing::json(out).map_err(failed)?;
+            let list = listing(out).map_err(failed)?;
             Ok(content("application/json", "default-src 'none'", list))
         }
         // Browsers ask for one unasked.
@@ -114,6 +114,34 @@ fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
         }
         Wanted::Comparison(names) => Ok(content(HTML, REPORT_POLICY, comparison(out, &names)?)),
     }
+}
+
+/// The list that the page asks for.
+#[derive(Serialize)]
+struct Listing<'a> {
+    entries: Vec<Listed<'a>>,
+    strangers: usize,
+    stranger_names: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    entry: &'a RunEntry,
+    /// Where its report stands; a run without a readable record has none.
+    report: Option<String>,
+}
+
+fn listing(out: &Path) -> anyhow::Result<String> {
+    let all = store::catalogue(out)?;
+    let entries = all.entries.iter().map(|entry| Listed { entry, report: address(entry) }).collect();
+    let listing = Listing { entries, strangers: all.strangers, stranger_names: &all.stranger_names };
+    Ok(serde_json::to_string(&listing)?)
+}
+
+fn address(entry: &RunEntry) -> Option<String> {
+    let name = entry.path.file_name().filter(|_| entry.head.is_some())?;
+    Some(format!("{REPORTS}{}", percent_encode(name.as_bytes(), NON_ALPHANUMERIC)))
 }
 
 fn failed(why: impl ToString) -> Missing {

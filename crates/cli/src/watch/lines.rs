@@ -12,6 +12,12 @@ const MOST_HOLDERS: usize = 5;
 pub fn line(second: &Second) -> String {
     let sockets: Vec<Value> = second.sockets.iter().map(|of| socket(second, of)).collect();
     let mut line = ways(second, &second.all);
+    for (way, account) in [("receive", &second.counts.receive), ("send", &second.counts.send)] {
+        if !account.is_empty() {
+            line[way]["account"] = json!(account);
+        }
+    }
+    line.insert("drops".into(), json!(second.counts.drops));
     line.insert("at_ns".into(), second.at_ns.into());
     line.insert("length_ns".into(), second.length_ns.into());
     line.insert("sockets".into(), sockets.into());
@@ -51,13 +57,15 @@ fn way(second: &Second, of: &SocketWay) -> Value {
 }
 
 fn times(second: &Second, of: &WatchTimes) -> Map<String, Value> {
-    let members: [(&str, Value); 6] = [
+    let members: [(&str, Value); 8] = [
         ("n", of.n.into()),
         ("rate_per_s", second.per_second(of.n).into()),
         ("sum_ns", of.sum_ns.into()),
         ("mean_ns", of.mean_ns.into()),
         ("p50_ns", of.p50_ns.into()),
         ("p99_ns", of.p99_ns.into()),
+        ("p999_ns", of.quantile_ns(0.999).into()),
+        ("max_ns", of.quantile_ns(1.0).into()),
     ];
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
@@ -73,6 +81,18 @@ mod tests {
     use netfathom_model::record::{Held, Holder};
 
     use super::*;
+
+    #[test]
+    fn a_line_has_its_tail() {
+        let mut histogram = netfathom_stats::Histogram::new(5);
+        [(1000, 990), (9000, 9), (70_000, 1)].into_iter().for_each(|(ns, n)| histogram.add_many(ns, n));
+        let receive = SocketWay { total: WatchTimes::new(&histogram, 0), ..SocketWay::default() };
+        let all = WatchSocket { receive, ..WatchSocket::default() };
+        let line: Value = serde_json::from_str(&line(&Second { all, ..Second::default() })).unwrap();
+        let of = |name: &str| line["receive"][name].as_f64().unwrap();
+        let near = |ns: f64, wanted: f64| (ns / wanted - 1.0).abs() < 0.05;
+        assert!(near(of("p999_ns"), 9000.0) && near(of("max_ns"), 70_000.0), "{line}");
+    }
 
     #[test]
     fn a_line_has_the_five_that_had_the_cpus_most() {

@@ -7,9 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use netfathom_testkit::{needs, needs_root, skip};
+use netfathom_testkit::{needs, needs_programs, needs_root};
 
-use crate::child::{LAB, is_root, netfathom, only_run, out, record, run, shell, unprivileged};
+use crate::child::{
+    LAB, is_root, netfathom, netfathom_to, only_run, out, recorded, run, shell, unprivileged,
+};
 use crate::load::result as load_result;
 use crate::load_sink::sink;
 use crate::refusals::refused_for;
@@ -25,13 +27,12 @@ fn numbers(log: &Path) -> Vec<Vec<u64>> {
 fn both_ends_write_down_what_they_sent_and_received() {
     let dir = out();
     let [sent, received] = ["sent.csv", "received.csv"].map(|name| dir.path().join(name));
-    let runs = dir.path().join("runs");
     let sink = sink(&format!("--loads 2 --log {}", received.display()));
     let args = format!("load send --to {} --profile constant:1k/100ms --trials 2", sink.address);
-    run(netfathom(&args).arg("--log").arg(&sent).arg("--out").arg(&runs)).measured();
+    let (_, record) = recorded(netfathom(&args).arg("--log").arg(&sent));
     sink.wait();
     // A busy machine may not send them all in time.
-    let trials = load_result(&record(&runs).unwrap()).trials;
+    let trials = load_result(&record).trials;
     let all: Vec<u64> = trials.iter().flat_map(|trial| 0..trial.load.sent).collect();
     let lines = [&sent, &received].map(|log| numbers(log));
     for log in &lines {
@@ -49,11 +50,10 @@ fn both_ends_write_down_what_they_sent_and_received() {
 #[test]
 fn a_log_with_a_name_that_is_not_utf_8_is_written_and_recorded() {
     let dir = out();
-    let runs = dir.path().join("runs");
     let log = dir.path().join(OsStr::from_bytes(b"x\xff.csv"));
     let args = "load send --loopback --profile constant:1k/100ms --trials 1";
-    run(netfathom(args).arg("--log").arg(&log).arg("--out").arg(&runs)).measured();
-    assert!(fs::metadata(&log).unwrap().len() > 0 && record(&runs).is_some());
+    recorded(netfathom(args).arg("--log").arg(&log));
+    assert!(fs::metadata(&log).unwrap().len() > 0);
 }
 
 #[test]
@@ -67,17 +67,16 @@ fn a_log_that_cannot_be_is_refused() {
 #[test]
 fn samples_are_kept_and_their_capture_opens_in_wireshark() {
     needs_root!();
+    needs_programs!(["tshark"], "tshark");
     let dir = out();
-    run(netfathom(LAB).args(["--trials", "1", "--export", "pcapng"]).arg("--out").arg(dir.path())).measured();
+    run(netfathom_to(dir.path(), LAB).args(["--trials", "1", "--export", "pcapng"])).measured();
     let capture = only_run(dir.path()).join("samples.pcapng");
     let samples = fs::read(capture.with_extension("parquet")).unwrap();
     assert!(samples.starts_with(b"PAR1") && samples.ends_with(b"PAR1"));
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(&capture).args(["-T", "fields", "-E", "separator=|"]);
     tshark.args(["-e", "udp.length", "-e", "udp.checksum.status", "-e", "frame.comment"]);
-    let Ok(shown) = tshark.args(["-o", "udp.check_checksum:TRUE"]).output() else {
-        skip!("tshark is not installed")
-    };
+    let shown = tshark.args(["-o", "udp.check_checksum:TRUE"]).output().unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 200, "100 messages, out and in: {}", String::from_utf8_lossy(&shown.stderr));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use netfathom_model::record::{Measured, Record, StackResult};
 use netfathom_results::store;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::Star;
+use netfathom_testkit::{Star, installed};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
@@ -58,6 +58,13 @@ impl Ended {
         self
     }
 
+    /// It ended well, and complained of nothing.
+    #[track_caller]
+    pub fn quietly(self) -> Self {
+        assert_eq!((self.status, self.err.as_str()), (0, ""), "{self}");
+        self
+    }
+
     /// All of these are in its standard output, wherever that breaks its lines.
     #[track_caller]
     pub fn shows(self, parts: &[&str]) -> Self {
@@ -91,6 +98,13 @@ impl Ended {
 pub fn netfathom(args: &str) -> Command {
     let mut command = clean(Path::new(env!("CARGO_BIN_EXE_netfathom")));
     command.args(args.split_whitespace());
+    command
+}
+
+/// The same with its runs in a directory.
+pub fn netfathom_to(out: &Path, args: &str) -> Command {
+    let mut command = netfathom(args);
+    command.arg("--out").arg(out);
     command
 }
 
@@ -176,14 +190,11 @@ pub fn run(command: &mut Command) -> Ended {
 /// Runs the binary on a terminal of its own, which script(1) makes; the arguments are a shell's. `None` after saying so where
 /// there is none.
 pub fn on_terminal(test: &str, args: &str) -> Option<Ended> {
-    let inner = format!("stty rows 24 columns 80; {} {args}", env!("CARGO_BIN_EXE_netfathom"));
-    let script = format!("command -v script >/dev/null || exit 77; script -qec '{inner}' /dev/null");
-    let ended = run(shell(&script).env("TERM", "xterm"));
-    if ended.status == 77 {
-        netfathom_testkit::skipped(test, "needs script: apt-get install bsdutils");
+    if !installed(test, &["script"], "bsdutils") {
         return None;
     }
-    Some(ended)
+    let inner = format!("stty rows 24 columns 80; {} {args}", env!("CARGO_BIN_EXE_netfathom"));
+    Some(run(shell(&format!("script -qec '{inner}' /dev/null")).env("TERM", "xterm")))
 }
 
 fn drain(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
@@ -227,6 +238,11 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Waits until this holds.
+pub fn until_holds(what: &str, mut holds: impl FnMut() -> bool) {
+    until(what, || holds().then_some(()));
 }
 
 /// The result of some work, beside which another thread runs until its flag is set. A failure of the work sets it, too.
@@ -285,6 +301,15 @@ pub fn only_run(out: &Path) -> PathBuf {
 pub fn record(out: &Path) -> Option<Record> {
     let run = runs(out).into_iter().next()?;
     run.join(store::RECORD_FILE).exists().then(|| store::read(&run).unwrap())
+}
+
+/// A measurement in a directory of its own, and its record.
+#[track_caller]
+pub fn recorded(command: &mut Command) -> (Ended, Record) {
+    let dir = out();
+    let ended = run(command.arg("--out").arg(dir.path())).measured();
+    let record = record(dir.path()).expect("a record");
+    (ended, record)
 }
 
 /// Waits until a trial has ended and is on disk.

@@ -10,7 +10,7 @@ use netfathom_model::record::{Measurement, Record};
 use netfathom_results::store;
 use serde_json::Value;
 
-use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start, until};
+use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start, until_holds};
 use crate::refusals::{refused, refused_for};
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes. Several such runs start within one second, and
@@ -229,7 +229,7 @@ fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
         let runs = fs::read_dir(dir.path()).unwrap().flatten();
         runs.filter(|run| store::read(&run.path()).is_ok()).count()
     };
-    until("whole rounds", || (whole() >= 6).then_some(()));
+    until_holds("whole rounds", || whole() >= 6);
     signal("INT", &child);
     end(child).measured().shows(&["Main quantities"]);
 }

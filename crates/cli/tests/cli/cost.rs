@@ -18,7 +18,7 @@ use netfathom_model::record::{CostResult, CostTrial, Measured, Record};
 use netfathom_testkit::Killed;
 use tempfile::TempDir;
 
-use crate::child::{netfathom, out, run, runs};
+use crate::child::{netfathom_to, out, run, runs};
 use crate::refusals::refused_for;
 
 /// Two blocks of two conditions, and nothing else: a baseline trial and one with the program, there and back.
@@ -45,9 +45,7 @@ impl Short {
 
     /// The command, to be given its subject.
     fn command(&self) -> Command {
-        let mut command = netfathom(SHORT);
-        command.arg("--out").arg(self.runs());
-        command
+        netfathom_to(&self.runs(), SHORT)
     }
 
     /// The same with a benchmark, and little time for the program to start up.

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use netfathom_testkit::{needs_root, skipped, test_name};
 use tempfile::TempDir;
 
-use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, run, runs, shell, unprivileged, unshared};
+use crate::child::{
+    LOOPBACK, is_root, netfathom_to, only_run, out, run, runs, shell, unprivileged, unshared,
+};
 use crate::refusals::{refused, refused_for};
 
 #[test]
@@ -28,13 +30,11 @@ fn names_as_people_choose_them() {
     let dir = out();
     for name in ["with blanks/and a slash/", "-", "ünïcode"] {
         let to = dir.path().join(name);
-        run(netfathom(LOOPBACK).args(["--trials", "1", "--quiet"]).arg("--out").arg(&to)).measured();
+        run(&mut netfathom_to(&to, &format!("{LOOPBACK} --trials 1 --quiet"))).measured();
         assert!(only_run(&to).join("report.html").exists(), "{name}");
     }
-    let long = "x".repeat(300);
-    let mut command = netfathom(LOOPBACK);
-    command.arg("--out").arg(dir.path().join(&long));
-    refused_for(&mut command, 1, &["File name too long", "choose another directory"]);
+    let long = dir.path().join("x".repeat(300));
+    refused_for(&mut netfathom_to(&long, LOOPBACK), 1, &["File name too long", "choose another directory"]);
 }
 
 /// Runs on a tmpfs of that many KiB, which goes with its mount namespace; copies to `to`

@@ -18,7 +18,7 @@ use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{Star, ip, nearly, test_name};
 use tempfile::TempDir;
 
-use crate::child::{Ended, end, kill, netfathom, only_run, out, record, run, start_on, until};
+use crate::child::{Ended, end, kill, netfathom, only_run, out, record, run, start_on, until, until_holds};
 
 /// Far beyond what joining takes on a busy machine.
 const JOINS: Duration = Duration::from_secs(20);
@@ -84,14 +84,25 @@ impl Fleet {
         start_on(&self.star.hub, &mut self.command(args))
     }
 
+    /// The same, with its run in that directory.
+    fn start_into(&self, into: &Path, args: &str) -> Child {
+        self.start_command(&format!("{args} --out {}", into.display()))
+    }
+
     fn run(&self, args: &str) -> Ended {
         end(self.start_command(args))
+    }
+
+    /// Resumes the only run of a directory in another one.
+    fn resume(&self, of: &Path, into: &Path) -> (Ended, FleetResult) {
+        let ended = end(self.start_into(into, &format!("fleet resume {}", only_run(of).display())));
+        (ended, result(into))
     }
 
     /// A measurement in a directory of its own, and what came of it.
     fn measure(&self, args: &str, into: &str) -> (Ended, FleetResult) {
         let into = self.dir.path().join(into);
-        let ended = self.run(&format!("{args} --out {}", into.display()));
+        let ended = end(self.start_into(&into, args));
         let result = result(&into);
         (ended, result)
     }
@@ -261,11 +272,10 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
     };
     let until_load = |fleet: &Fleet| {
         let idle = sent(fleet);
-        until("load", || (sent(fleet) >= idle + 50_000_000).then_some(()));
+        until_holds("load", || sent(fleet) >= idle + 50_000_000);
     };
     let into = fleet.dir.path().join("abandoned");
-    let args = format!("fleet mesh throughput --time 20s --out {}", into.display());
-    let mut running = fleet.start_command(&args);
+    let mut running = fleet.start_into(&into, "fleet mesh throughput --time 20s");
     until_load(&fleet);
     kill(&mut running);
     thread::sleep(Duration::from_millis(1500));
@@ -277,7 +287,7 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
 
     // The agents are free again; the server goes in the middle of what they do next.
     let into = fleet.dir.path().join("cut");
-    let running = fleet.start_command(&format!("fleet mesh throughput --time 8s --out {}", into.display()));
+    let running = fleet.start_into(&into, "fleet mesh throughput --time 8s");
     until_load(&fleet);
     kill(&mut fleet.server);
     let ended = end(running).exited(5);
@@ -288,9 +298,8 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
 fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     needs_fleet!();
     let mut fleet = Fleet::start(4);
-    let (died, resumed) = (fleet.dir.path().join("died"), fleet.dir.path().join("resumed"));
-    let mut running =
-        fleet.start_command(&format!("fleet mesh throughput --time 600ms --out {}", died.display()));
+    let [died, resumed, finished] = ["died", "resumed", "whole"].map(|name| fleet.dir.path().join(name));
+    let mut running = fleet.start_into(&died, "fleet mesh throughput --time 600ms");
     until_recorded(&died, |so_far| so_far.pairs.len() >= 4);
     kill(&mut running);
     let before = result(&died);
@@ -298,19 +307,13 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
 
     // One of the hosts has gone too. What it had measured stays.
     kill(&mut fleet.agents[3]);
-    let resume = |fleet: &Fleet, of: &Path| {
-        let run = only_run(of);
-        let into = if of == died { &resumed } else { &fleet.dir.path().join("whole") };
-        let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), into.display()));
-        (ended, result(into))
-    };
     let same = |kept: &FleetResult, of: &FleetResult| {
         kept.measured().all(|pair| {
             let twin = of.pairs.iter().find(|p| (&p.from, &p.to) == (&pair.from, &pair.to)).unwrap();
             (twin.bytes_per_s, twin.round, twin.late_ns) == (pair.bytes_per_s, pair.round, pair.late_ns)
         })
     };
-    let (ended, partial) = resume(&fleet, &died);
+    let (ended, partial) = fleet.resume(&died, &resumed);
     assert_eq!(ended.status, 5, "{ended}");
     assert!(same(&before, &partial), "{before:#?}\n{partial:#?}");
     assert_eq!((partial.planned_pairs, partial.pairs.len()), (12, 12));
@@ -321,10 +324,10 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
 
     // It is back: the rest of its pairs is measured, and no other.
     fleet.add_agent(3, "", 4);
-    let (ended, whole) = resume(&fleet, &resumed);
+    let (ended, whole) = fleet.resume(&resumed, &finished);
     assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{ended}");
     assert!(same(&partial, &whole) && whole.cut.is_none(), "{whole:#?}");
-    let again = fleet.run(&format!("fleet resume {}", only_run(&fleet.dir.path().join("whole")).display()));
+    let again = fleet.run(&format!("fleet resume {}", only_run(&finished).display()));
     again.exited(1).explains(&["nothing is missing"]);
 }
 

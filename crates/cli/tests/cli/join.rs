@@ -19,7 +19,7 @@ use netfathom_sys::socket::set_receive_buffer;
 use netfathom_testkit::{DEVICE, Killed, TwoHosts, needs_root};
 use tempfile::TempDir;
 
-use crate::child::{Ended, netfathom, out, record, run, shell, unprivileged};
+use crate::child::{Ended, netfathom, out, record, recorded, shell, unprivileged};
 use crate::refusals::refused;
 
 mod apart;
@@ -73,14 +73,7 @@ impl Files {
 
     /// Runs a join in the directory of the files.
     fn join(&self, args: &str) -> (Ended, Record) {
-        let kept = out();
-        let ended = run(netfathom(&format!("join -v {args}"))
-            .current_dir(self.dir.path())
-            .arg("--out")
-            .arg(kept.path()));
-        let ended = ended.measured();
-        let record = record(kept.path()).unwrap();
-        (ended, record)
+        recorded(netfathom(&format!("join -v {args}")).current_dir(self.dir.path()))
     }
 }
 
@@ -202,21 +195,16 @@ fn either_may_come_through_standard_input_and_no_privilege_is_needed() {
     for name in ["a.pcap", "a.log"] {
         fs::set_permissions(files.path(name), fs::Permissions::from_mode(0o644)).unwrap();
     }
-    let kept = out();
     let mut command = unprivileged("join --quiet");
-    run(command.args([files.path("a.pcap"), files.path("a.log")]).arg("--out").arg(kept.path())).measured();
-    is_joined(&record(kept.path()).unwrap());
+    is_joined(&recorded(command.args([files.path("a.pcap"), files.path("a.log")])).1);
     for script in [
         "gzip -c a.pcap | $0 join - a.log",
         "$0 join a.pcap - < a.log",
         "$0 join /dev/stdin a.log < a.pcap",
         "zstd -c a.log | $0 join a.pcap -",
     ] {
-        let kept = out();
-        let ended =
-            run(shell(&format!("{script} --out {}", kept.path().display())).current_dir(files.dir.path()));
-        ended.measured();
-        is_joined(&record(kept.path()).unwrap());
+        let mut shell = shell(&format!("{script} \"$@\""));
+        is_joined(&recorded(shell.current_dir(files.dir.path())).1);
     }
 }
 

@@ -8,7 +8,9 @@ use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use netfathom_model::record::State;
 use netfathom_testkit::needs_root;
 
-use crate::child::{LAB, LOOPBACK, end, first_trial, netfathom, only_run, out, run, runs, start, until};
+use crate::child::{
+    LAB, LOOPBACK, end, first_trial, netfathom, only_run, out, run, runs, start, until, until_holds,
+};
 
 /// What of the kernel's hangs on a process.
 #[derive(Debug, Default)]
@@ -119,8 +121,8 @@ fn a_killed_lab_leaves_nothing_on_the_host() {
         *seen.borrow_mut() = held;
     });
     // The kernel removes both in its own time, yet soon.
-    until("the kernel to clean up", || seen.borrow().is_gone().then_some(()));
-    until("the veth to go", || veths().is_subset(&veths_before).then_some(()));
+    until_holds("the kernel to clean up", || seen.borrow().is_gone());
+    until_holds("the veth to go", || veths().is_subset(&veths_before));
     let next = out();
     run(netfathom(LAB).args(["--trials", "1", "--out"]).arg(next.path())).measured();
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::child::{end, netfathom, out, run, signal, start, until};
-use crate::refusals::refused_for;
+use crate::child::{end, netfathom, out, run, signal, start, until_holds};
+use crate::refusals::{all_refused, refused_for};
 
 const SMALL: &str = "cpu=50,memory=2,calls=500,switches=50,metadata=10,data=5,loopback=50,timers=20";
 
@@ -13,9 +13,7 @@ const SMALL: &str = "cpu=50,memory=2,calls=500,switches=50,metadata=10,data=5,lo
 fn sizes_are_kept_and_each_run_has_its_times() {
     let dir = out();
     let command = format!("light --sizes {SMALL} --runs 3 --json");
-    let ended = run(netfathom(&command).env("TMPDIR", dir.path()));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    let found: Value = ended.json();
+    let found: Value = run(netfathom(&command).env("TMPDIR", dir.path())).quietly().json();
     assert_eq!(found["sizes"], SMALL);
     let phases = found["phases"].as_array().unwrap();
     let shown = phases.iter().map(|p| format!("{}={}", p["phase"].as_str().unwrap(), p["size"]));
@@ -33,8 +31,7 @@ fn sizes_are_kept_and_each_run_has_its_times() {
 
 #[test]
 fn what_calibrate_prints_is_what_sizes_reads() {
-    let ended = run(&mut netfathom("light --calibrate --phases timers,calls --target 5ms"));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let ended = run(&mut netfathom("light --calibrate --phases timers,calls --target 5ms")).quietly();
     let sizes = ended.out.trim();
     assert!(sizes.starts_with("timers=") && sizes.contains(",calls="), "{sizes}");
     let again = run(&mut netfathom(&format!("light --sizes {sizes} --runs 2")));
@@ -46,17 +43,16 @@ fn what_calibrate_prints_is_what_sizes_reads() {
 
 #[test]
 fn what_cannot_be_is_wrong_usage() {
-    for (args, why) in [
-        ("light --sizes cpu=0", "1 is the least"),
-        ("light --sizes disk=1", "there is no phase `disk`"),
-        ("light --phases cpu,cpu", "twice"),
-        ("light --phases disk", "there are cpu, memory"),
-        ("light --sizes cpu=1 --calibrate", "cannot be used with"),
-        ("light --target 1ns", "1ms to 10s"),
-        ("light --runs 0", "1 to 100000"),
-    ] {
-        refused_for(&mut netfathom(args), 2, &[why]);
-    }
+    let cases = [
+        ("--sizes cpu=0", "1 is the least"),
+        ("--sizes disk=1", "there is no phase `disk`"),
+        ("--phases cpu,cpu", "twice"),
+        ("--phases disk", "there are cpu, memory"),
+        ("--sizes cpu=1 --calibrate", "cannot be used with"),
+        ("--target 1ns", "1ms to 10s"),
+        ("--runs 0", "1 to 100000"),
+    ];
+    all_refused("light", &cases);
     refused_for(netfathom("light --sizes cpu=1").env("TMPDIR", "/is/not/there"), 1, &["TMPDIR"]);
 }
 
@@ -68,7 +64,7 @@ fn ctrl_c_leaves_nothing_and_what_kill_9_left_the_next_one_removes() {
         // Never done by itself: the first phase is short, the second as well, but there are many runs.
         let child =
             start(netfathom("light --sizes metadata=50,cpu=50 --runs 100000").env("TMPDIR", dir.path()));
-        until("its directory", || (entries() == 1).then_some(()));
+        until_holds("its directory", || entries() == 1);
         child
     };
     let child = begin();

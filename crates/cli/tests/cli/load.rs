@@ -1,14 +1,14 @@
 //! `load send` alone, `capacity` and `reverse`: what they refuse, what they keep.
 
 use std::fs;
-use std::path::Path;
+use std::net::UdpSocket;
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{LoadResult, Measured, Measurement, Record, State};
-use netfathom_testkit::{needs_root, privileged, test_name};
+use netfathom_testkit::{Killed, needs_root, privileged, test_name};
 
-use crate::child::{Ended, netfathom, only_run, out, record, run, runs};
-use crate::refusals::refused_for;
+use crate::child::{netfathom, netfathom_to, only_run, out, record, recorded, run, start};
+use crate::refusals::{all_refused, refused_for};
 
 pub fn result(record: &Record) -> LoadResult {
     LoadResult::of(&record.measurement).expect("a load").clone()
@@ -18,82 +18,73 @@ pub fn delivered(accounting: &Accounting) -> u64 {
     accounting.fates.iter().filter(|f| f.fate == Fate::Delivered).map(|f| f.count).sum()
 }
 
-fn measured(args: &str, out: &Path) -> (Ended, Record) {
-    let ended = run(netfathom(args).arg("--out").arg(out)).measured();
-    (ended, record(out).unwrap())
-}
-
-/// Each is wrong usage, and the message names what is meant.
-fn all_refused(cases: &[(&str, &str)]) {
-    for (args, named) in cases {
-        let dir = out();
-        refused_for(netfathom(args).current_dir(dir.path()), 2, &[named]);
-        let kept = dir.path().join("runs");
-        assert!(!kept.is_dir() || runs(&kept).is_empty(), "{args}: a run was left");
-    }
-}
-
 #[test]
 fn numbers_and_words_that_cannot_be() {
-    all_refused(&[
-        ("load send --workers 0", "--workers 0"),
-        ("load send --workers 257", "--workers 257"),
-        ("load send --trials 1001", "--trials 1001"),
-        ("load send --size 31", "--size 31"),
-        ("load send --engine fast", "--engine"),
-        ("load send --echo --engine xdp", "--echo"),
-        ("load send --profile poisson:0/1s", "a rate of 0"),
-        ("load send --profile poisson:NaN/1s", "NaN"),
-        ("load send --profile triangle:1k..5k,cap=9k/1s", "cap=9k"),
-        ("load send --profile triangle:1k..5k,cap=/1s", "not a number"),
-        ("load send --to 127.0.0.1:9 --lab", "--lab"),
-        ("load send --to 127.0.0.1:9 --receive gro", "--receive"),
-        ("load send --to nowhere", "--to"),
-        ("load sink --listen nowhere", "--listen"),
-        ("capacity --engine auto", "--engine"),
-        ("capacity --workers 1,0", "--workers 0"),
-        ("capacity --hold 1ms", "--hold"),
-        ("capacity --trials 0", "--trials 0"),
-        ("reverse --inbound 5k..1k", "--inbound"),
-        ("reverse --inbound NaN..1k", "NaN"),
-        ("reverse --time 1ms", "--time"),
-        ("reverse --variant none", "--variant"),
-        ("stack rx --to 127.0.0.1:9", "stack tx"),
-        ("stack tx --listen 127.0.0.1:9", "stack rx"),
-    ]);
+    all_refused(
+        "",
+        &[
+            ("load send --workers 0", "--workers 0"),
+            ("load send --workers 257", "--workers 257"),
+            ("load send --trials 1001", "--trials 1001"),
+            ("load send --size 31", "--size 31"),
+            ("load send --engine fast", "--engine"),
+            ("load send --echo --engine xdp", "--echo"),
+            ("load send --profile poisson:0/1s", "a rate of 0"),
+            ("load send --profile poisson:NaN/1s", "NaN"),
+            ("load send --profile triangle:1k..5k,cap=9k/1s", "cap=9k"),
+            ("load send --profile triangle:1k..5k,cap=/1s", "not a number"),
+            ("load send --to 127.0.0.1:9 --lab", "--lab"),
+            ("load send --to 127.0.0.1:9 --receive gro", "--receive"),
+            ("load send --to nowhere", "--to"),
+            ("load sink --listen nowhere", "--listen"),
+            ("capacity --engine auto", "--engine"),
+            ("capacity --workers 1,0", "--workers 0"),
+            ("capacity --hold 1ms", "--hold"),
+            ("capacity --trials 0", "--trials 0"),
+            ("reverse --inbound 5k..1k", "--inbound"),
+            ("reverse --inbound NaN..1k", "NaN"),
+            ("reverse --time 1ms", "--time"),
+            ("reverse --variant none", "--variant"),
+            ("stack rx --to 127.0.0.1:9", "stack tx"),
+            ("stack tx --listen 127.0.0.1:9", "stack rx"),
+        ],
+    );
 }
 
 #[test]
 fn addresses_that_load_must_not_go_to() {
     let allowed = "--one-way --allow 224.0.0.0/4";
-    all_refused(&[
-        ("load send --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
-        ("load send --to [::ffff:8.8.8.8]:9", "--allow 8.8.8.8/32"),
-        ("load send --to [2001:db8::1]:9", "--allow 2001:db8::1/128"),
-        ("capacity --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
-        ("stack tx --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
-        ("load send --to 0.0.0.0:9", "unspecified"),
-        (&format!("load send --to 224.0.0.1:9 {allowed}"), "multicast"),
-        ("load send --to 255.255.255.255:9 --one-way --allow 255.255.255.255", "broadcast"),
-        ("load send --to 127.255.255.255:9", "broadcast"),
-        ("load send --to 127.0.0.1:0", "port 0"),
-        ("load send --to [fe80::1%lo]:9", "scopes (%lo) are not supported"),
-        ("load sink --listen 224.0.0.1:9", "multicast"),
-        ("load sink --listen 255.255.255.255:9", "broadcast"),
-        ("message serve --listen 224.0.0.1:9", "multicast"),
-        ("reverse serve --listen 224.0.0.1:9", "multicast"),
-        ("stack rx --listen 224.0.0.1:9", "multicast"),
-        ("watch --flow [fe80::1%lo]:80:[fe80::2]:80", "scopes (%lo) are not supported"),
-        ("load send --to 127.0.0.1:9 --one-way", "--allow"),
-        ("load send --to 127.0.0.1:9 --one-way --allow 10.0.0.0/8", "--one-way"),
-        ("load send --to 127.0.0.1:9 --one-way --echo --allow 127.0.0.1", "--echo"),
-        ("load send --to 127.0.0.1:9 --allow 0.0.0.0/0", "every address"),
-    ]);
+    all_refused(
+        "",
+        &[
+            ("load send --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+            ("load send --to [::ffff:8.8.8.8]:9", "--allow 8.8.8.8/32"),
+            ("load send --to [2001:db8::1]:9", "--allow 2001:db8::1/128"),
+            ("capacity --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+            ("stack tx --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+            ("load send --to 0.0.0.0:9", "unspecified"),
+            (&format!("load send --to 224.0.0.1:9 {allowed}"), "multicast"),
+            ("load send --to 255.255.255.255:9 --one-way --allow 255.255.255.255", "broadcast"),
+            ("load send --to 127.255.255.255:9", "broadcast"),
+            ("load send --to 127.0.0.1:0", "port 0"),
+            ("load send --to [fe80::1%lo]:9", "scopes (%lo) are not supported"),
+            ("load sink --listen 224.0.0.1:9", "multicast"),
+            ("load sink --listen 255.255.255.255:9", "broadcast"),
+            ("message serve --listen 224.0.0.1:9", "multicast"),
+            ("reverse serve --listen 224.0.0.1:9", "multicast"),
+            ("stack rx --listen 224.0.0.1:9", "multicast"),
+            ("watch --flow [fe80::1%lo]:80:[fe80::2]:80", "scopes (%lo) are not supported"),
+            ("load send --to 127.0.0.1:9 --one-way", "--allow"),
+            ("load send --to 127.0.0.1:9 --one-way --allow 10.0.0.0/8", "--one-way"),
+            ("load send --to 127.0.0.1:9 --one-way --echo --allow 127.0.0.1", "--echo"),
+            ("load send --to 127.0.0.1:9 --allow 0.0.0.0/0", "every address"),
+        ],
+    );
 }
 
 #[test]
 fn a_table_is_a_profile_or_named_with_what_is_wrong() {
-    let (dir, kept) = (out(), out());
+    let dir = out();
     fs::write(dir.path().join("binary"), [0xff; 1000]).unwrap();
     fs::write(dir.path().join("back"), "0,100\n1,100\n0.5,100\n").unwrap();
     fs::write(dir.path().join("rates"), "seconds,rate\n0,1000\n0.2,3000\n").unwrap();
@@ -104,7 +95,7 @@ fn a_table_is_a_profile_or_named_with_what_is_wrong() {
     {
         refused_for(&mut netfathom(&of(name)), 2, &[name, named]);
     }
-    let (_, record) = measured(&of("rates"), kept.path());
+    let (_, record) = recorded(&mut netfathom(&of("rates")));
     let trial = &result(&record).trials[0];
     // The area below the line: 0.2 s at 2,000 a second on average.
     assert!(trial.load.planned.abs_diff(400) <= 1, "{}", trial.load.planned);
@@ -119,9 +110,8 @@ fn every_message_of_a_load_is_accounted_for() {
         cases.extend(["--lab --engine gso", "--lab --engine af_xdp", "--lab --engine xdp", "--lab --echo"]);
     }
     for case in cases {
-        let dir = out();
-        let (ended, record) =
-            measured(&format!("load send --profile constant:2k/100ms --json {case}"), dir.path());
+        let args = format!("load send --profile constant:2k/100ms --json {case}");
+        let (ended, record) = recorded(&mut netfathom(&args));
         let shown: serde_json::Value = ended.json();
         assert_eq!(shown["id"], record.id.as_str(), "{case}");
         let trial = result(&record).trials.pop().unwrap();
@@ -135,11 +125,10 @@ fn every_message_of_a_load_is_accounted_for() {
 
 #[test]
 fn one_way_claims_nothing_of_what_arrives() {
-    let dir = out();
-    let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = taken.local_addr().unwrap();
     let args = format!("load send --to {to} --one-way --allow 127.0.0.1 --profile constant:1k/100ms");
-    let (ended, record) = measured(&args, dir.path());
+    let (ended, record) = recorded(&mut netfathom(&args));
     // The first line of a VOID run has no values.
     let lost = |line: &str| line.split_whitespace().any(|cell| cell == "-");
     assert!(ended.out.lines().any(|line| line.contains("loaded") && lost(line)), "{ended}");
@@ -150,9 +139,7 @@ fn one_way_claims_nothing_of_what_arrives() {
 
 #[test]
 fn a_capacity_is_a_record_and_a_report() {
-    let dir = out();
-    let args = "capacity --loopback --engine send --hold 50ms --trials 1";
-    let (ended, record) = measured(args, dir.path());
+    let record = reported("capacity --loopback --engine send --hold 50ms --trials 1");
     let Measurement::Capacity(result) = &record.measurement else { panic!("another measurement") };
     let [row] = &result.rows[..] else { panic!("{:?}", result.rows) };
     assert_eq!((row.searches.len(), record.state), (1, State::Complete));
@@ -161,27 +148,37 @@ fn a_capacity_is_a_record_and_a_report() {
     let tried = |claimed: f64| search.probes.iter().any(|p| p.sustained && p.wanted_per_s == claimed);
     assert!(search.sustained_per_s.is_none_or(tried), "{search:?}");
     assert!(search.capacity_per_s <= search.sustained_per_s, "{search:?}");
-    reported(&ended, dir.path());
 }
 
 #[test]
 fn a_reverse_is_a_record_and_a_report() {
     needs_root!();
-    let dir = out();
-    let args = "reverse --time 1s --trials 1 --inbound 1k..5k --variant ignored,same-thread";
-    let (ended, record) = measured(args, dir.path());
+    let record = reported("reverse --time 1s --trials 1 --inbound 1k..5k --variant ignored,same-thread");
     let Measurement::Reverse(result) = &record.measurement else { panic!("another measurement") };
     let [ignored, same_thread] = &result.variants[..] else { panic!("{:?}", result.variants) };
     let trial = &ignored.trials[0];
     assert!(trial.sent > 0 && trial.inbound_sent > 0 && trial.inbound_read == 0, "{trial:?}");
     let trial = &same_thread.trials[0];
     assert_eq!(trial.inbound_read, trial.inbound_sent);
-    reported(&ended, dir.path());
 }
 
-/// The tables name the report, and both can be drawn again from the record.
-fn reported(ended: &Ended, out: &Path) {
-    let run_dir = only_run(out);
+#[test]
+fn who_waits_for_a_sender_shows_its_command_without_a_terminal_too() {
+    needs_root!();
+    let dir = out();
+    let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let args = format!("stack rx --listen {at} --profile constant:1k/300ms --trials 3 --out");
+    let mut reader = Killed(start(netfathom(&args).arg(dir.path())));
+    let command =
+        format!("\n  netfathom load send --to {at} --engine send --profile constant:1k/300ms --size 64 ");
+    reader.await_line(&[command.as_str()]).unwrap();
+}
+
+/// The record of a run. Its tables name the report, and both can be drawn again from the record.
+fn reported(args: &str) -> Record {
+    let dir = out();
+    let ended = run(&mut netfathom_to(dir.path(), args)).measured();
+    let run_dir = only_run(dir.path());
     let report = run_dir.join("report.html");
     assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{ended}");
     fs::remove_file(&report).unwrap();
@@ -190,4 +187,5 @@ fn reported(ended: &Ended, out: &Path) {
     let again = run(netfathom("report --format txt").arg(&run_dir));
     // The short view has the first lines of the whole.
     assert_eq!(again.out.lines().next(), ended.out.lines().next());
+    record(dir.path()).unwrap()
 }

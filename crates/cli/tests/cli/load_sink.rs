@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_model::record::State;
 use serde_json::json;
 
-use crate::child::{end, end_within, netfathom, out, record, run, start};
+use crate::child::{end, end_within, netfathom, netfathom_to, out, record, run, start};
 use crate::load::{delivered, result};
 use crate::refusals::refused_for;
 use crate::server::{IN_VAIN, Server};
@@ -24,9 +24,7 @@ pub fn sink(args: &str) -> Server {
 }
 
 fn send(sink: &Server, args: &str, out: &Path) -> Command {
-    let mut command = netfathom(&format!("load send --to {} --quiet {args} --out", sink.address));
-    command.arg(out);
-    command
+    netfathom_to(out, &format!("load send --to {} --quiet {args}", sink.address))
 }
 
 pub fn hello(lanes: u64, planned: u64, duration_ns: u64) -> String {

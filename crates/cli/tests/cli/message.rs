@@ -6,7 +6,9 @@ use netfathom_model::record::{Ended, Measured, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::needs_root;
 
-use crate::child::{end, netfathom, out, record, run, signal, start, unprivileged, until};
+use crate::child::{
+    end, netfathom, out, record, recorded, run, signal, start, unprivileged, until, until_holds,
+};
 
 /// Short, and no privilege needed.
 const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpu-pairs same --trials 2 --messages 50 --min-time 0s";
@@ -17,16 +19,14 @@ pub fn messages(record: &Record) -> &MessageResult {
 
 #[test]
 fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
-    let dir = out();
-    let ended = run(unprivileged(SHORT).args(["-v", "--out"]).arg(dir.path())).measured();
+    let (ended, record) = recorded(unprivileged(SHORT).arg("-v"));
     assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{ended}");
-    let record = record(dir.path()).unwrap();
     let result = messages(&record);
     assert_eq!((record.state, result.cells.len()), (State::Complete, 2));
     assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
     // System calls are counted by a program, which requires privilege: n/a, not zero.
     assert!(ended.out.contains("n/a"), "{ended}");
-    let kernel = format!("{SHORT} --placement UK --out");
+    let (kernel, dir) = (format!("{SHORT} --placement UK --out"), out());
     run(unprivileged(&kernel).arg(dir.path())).exited(1).explains(&["in the kernel"]);
 }
 
@@ -36,10 +36,8 @@ fn a_run_without_a_number_of_trials_says_why_it_ended() {
     for (asked, until) in
         [(0.2, "--precision 20% --time-limit 10s"), (0.001, "--precision 0.1% --time-limit 1s")]
     {
-        let dir = out();
-        let args = format!("{} {until}", SHORT.replace("--trials 2 ", ""));
-        let ended = run(netfathom(&args).args(["-v", "--out"]).arg(dir.path())).measured();
-        let record = record(dir.path()).unwrap();
+        let args = format!("{} -v {until}", SHORT.replace("--trials 2 ", ""));
+        let (ended, record) = recorded(&mut netfathom(&args));
         let result = messages(&record);
         let precision = result.precision.as_ref().unwrap();
         let names: Vec<String> = precision.widths.iter().map(|width| width.name()).collect();
@@ -69,9 +67,9 @@ fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
     let left = record(dir.path()).unwrap();
     assert_eq!(left.state, State::Partial);
     assert!(!messages(&left).cells.is_empty());
-    until("the programs to be gone", || {
+    until_holds("the programs to be gone", || {
         let programs = libbpf_rs::query::ProgInfoIter::default();
         let ours = programs.filter(|p| p.name.to_string_lossy().starts_with("message_")).count();
-        (ours == 0).then_some(())
+        ours == 0
     });
 }

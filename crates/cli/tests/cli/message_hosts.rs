@@ -14,7 +14,9 @@ use netfathom_model::record::{MessageTrial, Record, Shares, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::{Star, needs_root, privileged, test_name};
 
-use crate::child::{beside, end, netfathom, out, record, run, signal, start, start_on, unprivileged, until};
+use crate::child::{
+    beside, end, netfathom, out, record, recorded, run, signal, start, start_on, unprivileged, until,
+};
 use crate::message::messages;
 use crate::refusals::refused_for;
 use crate::server::{IN_VAIN, Server};
@@ -24,17 +26,17 @@ const SHORT: &str = "--sizes 64 --trials 2 --messages 200 --min-time 0s --quiet"
 const LONG: &str = "pingpong --sizes 64 --layers write --trials 100 --min-time 1s --quiet";
 
 impl Server {
-    fn client(&self, args: &str, out: &Path) -> Command {
-        let mut command = netfathom(&format!("message {args} --to {} --out", self.address));
-        command.arg(out);
-        command
+    fn client(&self, args: &str) -> Command {
+        netfathom(&format!("message {args} --to {}", self.address))
+    }
+
+    fn recorded(&self, args: &str) -> Record {
+        recorded(&mut self.client(args)).1
     }
 
     /// A short run that must come through.
     fn still_serves(&self) {
-        let dir = out();
-        run(&mut self.client(&format!("pingpong --layers write {SHORT}"), dir.path())).measured();
-        whole(&record(dir.path()).unwrap(), 200);
+        whole(&self.recorded(&format!("pingpong --layers write {SHORT}")), 200);
     }
 }
 
@@ -59,10 +61,8 @@ fn each_message_is_echoed_and_both_ends_know_what_it_took() {
     let server = Server::start("message serve", "--clients 2");
     let counted = privileged(test_name!());
     for (over, layers) in [("tcp", "write+nodelay,two+nodelay,adaptive,zccl"), ("udp", "write,writev")] {
-        let dir = out();
         let args = format!("pingpong --over {over} --layers {layers} --no-remedies {SHORT}");
-        run(&mut server.client(&args, dir.path())).measured();
-        let record = record(dir.path()).unwrap();
+        let record = server.recorded(&args);
         whole(&record, 200);
         let result = messages(&record);
         assert_eq!((result.plan.place, result.pairs.len()), (Place::To(server.address), 1));
@@ -90,10 +90,10 @@ fn each_message_is_echoed_and_both_ends_know_what_it_took() {
 
 #[test]
 fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
-    let (server, dirs) = (Server::start("message serve", ""), [out(), out(), out(), out()]);
+    let (server, dir) = (Server::start("message serve", ""), out());
     let one_way = format!("oneway --layers write,sendfile,adaptive {SHORT} --json");
-    run(&mut server.client(&one_way, dirs[0].path())).measured();
-    let first = record(dirs[0].path()).unwrap();
+    run(server.client(&one_way).arg("--out").arg(dir.path())).measured();
+    let first = record(dir.path()).unwrap();
     for trial in trials(&first) {
         assert!(trial.sent >= 200 && trial.sent == trial.messages, "{trial:?}");
         assert!(trial.server.cpu_ns > Some(0), "{trial:?}");
@@ -104,23 +104,18 @@ fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
         assert_eq!((cell.times.n, cell.rate.is_some()), (0, lasted), "{cell:?}");
     }
     assert!(messages(&first).cells.iter().any(|cell| cell.rate.is_some()));
-    let shown = run(netfathom("report --format md").arg(crate::child::only_run(dirs[0].path())));
-    assert!(shown.out.contains("have no clock in common"), "{shown}");
+    let report = run(netfathom("report --format md").arg(crate::child::only_run(dir.path())));
+    report.shows(&["have no clock in common"]);
 
-    let paced = format!("pingpong --over udp --rate 2k --layers write {SHORT}");
-    run(&mut server.client(&paced, dirs[1].path())).measured();
-    let second = record(dirs[1].path()).unwrap();
+    let second = server.recorded(&format!("pingpong --over udp --rate 2k --layers write {SHORT}"));
     whole(&second, 200);
     assert!(messages(&second).cells[0].lag.is_some() && messages(&second).cells[0].times.n == 400);
 
     let post = format!("post --layers write,adaptive {SHORT}").replace("--sizes 64", "--sizes 4096");
-    run(&mut server.client(&post, dirs[2].path())).measured();
+    let third = server.recorded(&post);
     // It has a connection of its own for replies.
-    let apart = post.replace("write,adaptive", "zccl");
-    run(&mut server.client(&apart, dirs[3].path())).measured();
-    let fourth = record(dirs[3].path()).unwrap();
+    let fourth = server.recorded(&post.replace("write,adaptive", "zccl"));
     assert!(trials(&fourth).all(|trial| (trial.sent, trial.messages) == (200, 200)));
-    let third = record(dirs[2].path()).unwrap();
     whole(&third, 200);
     assert!(messages(&third).cells.iter().all(|cell| cell.times.n == 400));
     assert_eq!(server.end().status, 0);
@@ -129,10 +124,8 @@ fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
 #[test]
 fn without_privilege_both_ends_measure() {
     let server = Server::of(start(&mut unprivileged("message serve --listen 127.0.0.1:0")));
-    let dir = out();
     let args = format!("message pingpong --layers write,adaptive {SHORT} --to {}", server.address);
-    run(unprivileged(&args).arg("--out").arg(dir.path())).measured();
-    whole(&record(dir.path()).unwrap(), 200);
+    whole(&recorded(&mut unprivileged(&args)).1, 200);
     assert_eq!(server.end().status, 0);
 }
 
@@ -142,15 +135,15 @@ fn two_namespaces_have_counters_of_their_own() {
     let star = Star::create(2);
     let listen = format!("message serve --listen {}:0", Star::address(1));
     let server = Server::of(start_on(&star.hosts[1], &mut netfathom(&listen)));
+    let recorded = |args: &str| {
+        let mut client = server.client(args);
+        star.hosts[0].run(|| recorded(&mut client).1).unwrap()
+    };
     for over in ["tcp", "udp"] {
-        let (args, dir) = (format!("pingpong --over {over} --layers write {SHORT}"), out());
-        end(start_on(&star.hosts[0], &mut server.client(&args, dir.path()))).measured();
-        whole(&record(dir.path()).unwrap(), 200);
+        whole(&recorded(&format!("pingpong --over {over} --layers write {SHORT}")), 200);
     }
-    let (args, dir) = (format!("pingpong --layers two --no-remedies {SHORT} --messages 20"), out());
-    let args = args.replacen("--messages 200 ", "", 1);
-    end(start_on(&star.hosts[0], &mut server.client(&args, dir.path()))).measured();
-    let record = record(dir.path()).unwrap();
+    let args = format!("pingpong --layers two --no-remedies {SHORT} --messages 20");
+    let record = recorded(&args.replacen("--messages 200 ", "", 1));
     whole(&record, 20);
     for trial in trials(&record) {
         // Nagle's algorithm at both ends: each waits for the other's delayed ACK.
@@ -181,7 +174,7 @@ fn what_cannot_be_between_hosts_is_refused_with_what_could() {
 
 /// A client in the middle of its trials.
 fn measuring(server: &Server, over: &str, out: &Path) -> Child {
-    let client = start(&mut server.client(&format!("{LONG} --over {over}"), out));
+    let client = start(server.client(&format!("{LONG} --over {over}")).arg("--out").arg(out));
     until("a trial", || record(out).filter(|r| trials(r).count() > 0));
     client
 }
@@ -211,7 +204,7 @@ fn a_server_takes_one_client_at_a_time_and_the_next_when_that_is_killed_or_stopp
     ] {
         let (server, dir) = (Server::start("message serve", ""), out());
         let first = measuring(&server, over, dir.path());
-        let second = run(&mut server.client(LONG, out().path()));
+        let second = run(server.client(LONG).arg("--out").arg(out().path()));
         second.exited(1).explains(&["it serves another client; try again"]);
         signal(kill, &first);
         let status = end(first).status;
@@ -224,7 +217,7 @@ fn a_server_takes_one_client_at_a_time_and_the_next_when_that_is_killed_or_stopp
 
 #[test]
 fn datagrams_of_strangers_are_no_messages() {
-    let (server, dir) = (Server::start("message serve", ""), out());
+    let server = Server::start("message serve", "");
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     let sends_junk = |done: &AtomicBool| {
         while !done.load(Relaxed) {
@@ -234,8 +227,7 @@ fn datagrams_of_strangers_are_no_messages() {
         }
     };
     let args = format!("pingpong --over udp --layers write,writev --no-remedies {SHORT}");
-    beside(sends_junk, || run(&mut server.client(&args, dir.path()))).measured();
-    whole(&record(dir.path()).unwrap(), 200);
+    whole(&beside(sends_junk, || server.recorded(&args)), 200);
     assert_eq!(server.end().status, 0);
 }
 

@@ -1,4 +1,4 @@
-//! Manual pages, completions, the unit of systemd and the Debian package: what others install is what the binary says of itself.
+//! Manual pages, completions, the unit of systemd, the DaemonSet and the Debian package: what others install is what the binary says of itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use crate::refusals::refused_for;
 
 mod completions;
 mod debian;
+mod kubernetes;
 mod manual;
 mod systemd;
 

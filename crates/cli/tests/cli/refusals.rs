@@ -5,7 +5,7 @@ use std::process::Command;
 
 use netfathom_testkit::needs_root;
 
-use crate::child::{LAB, LOOPBACK, netfathom, out, run, runs, shell, unprivileged};
+use crate::child::{LAB, LOOPBACK, netfathom, out, recorded, run, runs, shell, unprivileged};
 
 /// Refused with this status and nothing on standard output; returns the message.
 pub fn refused(command: &mut Command, status: i32) -> String {
@@ -21,6 +21,15 @@ pub fn refused_for(command: &mut Command, status: i32, reasons: &[&str]) {
     let message = refused(command, status);
     for reason in reasons {
         assert!(message.contains(reason), "{command:?}: `{reason}` is not in {message}");
+    }
+}
+
+/// Each is wrong usage behind these words, and the message names what is meant.
+pub fn all_refused(words: &str, cases: &[(&str, &str)]) {
+    for (args, named) in cases {
+        let reply = wrong(&format!("{words} {args}"));
+        let (command, message) = reply.split_once('\n').unwrap();
+        assert!(message.contains(named), "{command}: `{named}` is not in {message}");
     }
 }
 
@@ -242,9 +251,7 @@ fn a_refusal_that_cannot_be_written_is_no_panic() {
 fn the_lab_has_the_sizes_that_the_refusals_name() {
     needs_root!();
     for most in ["--size 1472", "--size 1452 --ipv6", "--size 32"] {
-        let dir = out();
-        let mut command = netfathom(&format!("{LAB} --trials 1 --json {most}"));
-        let record = run(command.arg("--out").arg(dir.path())).measured().out;
-        assert!(record.contains(r#""fate":"delivered""#), "{most}: {record}");
+        let (shown, _) = recorded(&mut netfathom(&format!("{LAB} --trials 1 --json {most}")));
+        assert!(shown.out.contains(r#""fate":"delivered""#), "{most}: {shown}");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use netfathom_testkit::test_name;
 
@@ -37,6 +38,19 @@ fn what_is_no_record() {
     insta::assert_snapshot!(message);
 }
 
+#[test]
+fn a_fifo_is_refused_and_a_pipe_is_read() {
+    let dir = out();
+    let fifo = dir.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for command in ["report", "export --to csv", "runs show"] {
+        refused(netfathom(command).arg(&fifo).current_dir(dir.path()), 1);
+    }
+    refused_for(netfathom("report").arg(&fifo), 1, &["fifo is not a run: it is a FIFO"]);
+    let piped = format!("cat '{}' | $0 report /dev/stdin --format md", fixture("stack").display());
+    run(&mut shell(&piped)).exited(0).shows(&["netfathom 0.1.0 stack"]);
+}
+
 /// The record with another time that reading the clock takes.
 fn with(whole: &str, number: &str) -> String {
     let (before, after) = whole.split_once(r#""clock_read_ns":"#).unwrap();
@@ -46,8 +60,7 @@ fn with(whole: &str, number: &str) -> String {
 
 #[test]
 fn standard_input_is_a_record_too() {
-    let ended = run(netfathom("report - -v").stdin(File::open(fixture("stack")).unwrap()));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let ended = run(netfathom("report - -v").stdin(File::open(fixture("stack")).unwrap())).quietly();
     assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{ended}");
     refused_for(&mut netfathom("report -"), 1, &["standard input"]);
 }
@@ -103,8 +116,7 @@ fn the_report_stands_alone_beside_its_record_and_never_replaces_that() {
 #[test]
 fn markdown_goes_to_standard_output_or_a_file() {
     let dir = out();
-    let ended = run(netfathom("report --format md").arg(fixture("stack")));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let ended = run(netfathom("report --format md").arg(fixture("stack"))).quietly();
     assert!(ended.out.starts_with("# netfathom stack\n\n**DEGRADED** A 64-byte"), "{ended}");
     assert!(ended.out.contains("\n| stage | n | mean |"), "{ended}");
     let file = dir.path().join("x.md");
@@ -167,9 +179,8 @@ fn opening_is_done_by_the_browser_that_is_named() {
     fs::write(&browser, format!("#!/bin/sh\necho \"$1 $2\" > {}\n", shown.display())).unwrap();
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
     let named = format!("{} --new:other", browser.display());
-    let ended = run(netfathom("report --open").arg(&run_dir).env("BROWSER", named));
+    let ended = run(netfathom("report --open").arg(&run_dir).env("BROWSER", named)).quietly();
     let report = run_dir.join("report.html").canonicalize().unwrap();
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(!ended.out.contains("not opened"), "{ended}");
     assert_eq!(fs::read_to_string(shown).unwrap(), format!("--new {}\n", report.display()));
 }
@@ -191,8 +202,7 @@ fn without_a_browser_it_says_where_the_report_is() {
     ] {
         let mut command = command();
         browser.map(|browser| command.env("BROWSER", browser));
-        let ended = run(&mut command);
-        assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+        let ended = run(&mut command).quietly();
         assert!(ended.out.contains("not opened: ") && ended.out.contains(why), "{ended}");
         assert!(ended.out.contains(&format!("file://{}", report.display())), "{ended}");
     }

@@ -9,7 +9,7 @@ use netfathom_model::record::{Measurement, State};
 use netfathom_sys::process::{Process, SIGCONT, SIGKILL, SIGSTOP, descendants, lives};
 use netfathom_testkit::needs_root;
 
-use crate::child::{end, netfathom, out, record, run, signal, start, until};
+use crate::child::{end, netfathom, netfathom_to, out, record, run, signal, start, until, until_holds};
 use crate::refusals::refused_for;
 
 const NAMES: &str = "\
@@ -19,8 +19,7 @@ const NAMES: &str = "\
 
 #[test]
 fn without_a_name_the_experiments_are_listed() {
-    let ended = run(&mut netfathom("reproduce"));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let ended = run(&mut netfathom("reproduce")).quietly();
     for name in NAMES.split(' ') {
         assert!(
             ended.out.lines().any(|line| line.split_whitespace().next() == Some(name)),
@@ -29,8 +28,7 @@ fn without_a_name_the_experiments_are_listed() {
     }
     assert!(ended.out.contains("(root)") && ended.out.lines().count() <= 40, "{ended}");
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{ended}");
-    let whole = run(&mut netfathom("reproduce -v"));
-    assert!(whole.out.contains("needs    root") && whole.out.contains("with --quick"), "{whole}");
+    run(&mut netfathom("reproduce -v")).shows(&["needs    root", "with --quick"]);
 }
 
 #[test]
@@ -59,8 +57,8 @@ fn a_tap_without_a_use_is_wrong_usage() {
 #[test]
 fn an_end_in_the_middle_keeps_what_there_is() {
     let dir = out();
-    let mut command = netfathom("reproduce borodin-rx-triangle --quick --tap timestamping --quiet");
-    let child = start(command.arg("--out").arg(dir.path()));
+    let args = "reproduce borodin-rx-triangle --quick --tap timestamping --quiet";
+    let child = start(&mut netfathom_to(dir.path(), args));
     until("the plan on disk", || record(dir.path()));
     signal("INT", &child);
     // Not a single trial was finished.
@@ -141,7 +139,7 @@ fn no_instance_outlives_a_kill_of_its_parent() {
     // First the one that would end what is left.
     child.kill().unwrap();
     parent.signal(SIGKILL).unwrap();
-    until("the end of the instances", || (!instances.iter().any(|&pid| lives(pid))).then_some(()));
+    until_holds("the end of the instances", || !instances.iter().any(|&pid| lives(pid)));
     // They did not end by themselves, as they do once there is no one to give their account to.
     assert_eq!(end(child).err, "");
 }

@@ -16,9 +16,10 @@ use netfathom_sys::counters;
 use netfathom_testkit::{Star, needs_root};
 
 use crate::child::{
-    beside, end, end_within, netfathom, out, record, run, signal, start, start_on, unprivileged, until,
+    beside, end, end_within, netfathom, netfathom_to, out, record, run, signal, start, start_on,
+    unprivileged, until,
 };
-use crate::refusals::refused_for;
+use crate::refusals::{all_refused, refused_for};
 use crate::server::{NOTICES, Server};
 
 mod by_hand;
@@ -75,9 +76,7 @@ fn local(args: &str) -> Server {
 
 fn client(args: &str, to: &[&Server], out: &Path) -> Command {
     let to: Vec<String> = to.iter().map(|server| server.address.to_string()).collect();
-    let mut command = netfathom(&format!("{args} --to {} --out", to.join(",")));
-    command.arg(out);
-    command
+    netfathom_to(out, &format!("{args} --to {}", to.join(",")))
 }
 
 fn still_serves(server: &Server) {
@@ -199,13 +198,12 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
     for (args, to, named) in usage {
         refused_for(&mut client(args, to, dir.path()), 2, &[named]);
     }
-    for (args, named) in [
+    let addresses = [
         ("--to 203.0.113.7:9", "--allow 203.0.113.7"),
         ("--inbound 1..2 --to 127.0.0.1:9,127.0.0.2:9", "the part of each of 2 hosts must rise"),
         ("--to nowhere.invalid:9", "cannot find the address of nowhere.invalid"),
-    ] {
-        refused_for(&mut netfathom(&format!("reverse {args}")), 2, &[named]);
-    }
+    ];
+    all_refused("reverse", &addresses);
     still_serves(&server);
     let first = start(&mut client(LONG, &[&server], dir.path()));
     server.next("begins");

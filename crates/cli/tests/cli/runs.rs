@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Level;
 use netfathom_results::store::{self, RunDir};
-use netfathom_testkit::needs;
+use netfathom_testkit::needs_programs;
 use serde_json::Value;
 
-use crate::child::{Ended, fixture, netfathom, out, run, runs, shell};
+use crate::child::{Ended, fixture, netfathom, netfathom_to, out, run, runs, shell};
 use crate::refusals::{refused, refused_for};
 
 /// Puts a run there that began on that day of a month, and returns its directory.
@@ -45,14 +45,12 @@ fn some(out: &Path) -> Vec<PathBuf> {
 }
 
 fn in_runs(out: &Path, args: &str) -> Ended {
-    run(netfathom(&format!("runs {args}")).arg("--out").arg(out))
+    run(&mut netfathom_to(out, &format!("runs {args}")))
 }
 
 /// The days of the runs that are listed.
 fn days(out: &Path, args: &str) -> Vec<u32> {
-    let ended = in_runs(out, &format!("{args} --json"));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    let listed: Value = ended.json();
+    let listed: Value = in_runs(out, &format!("{args} --json")).quietly().json();
     listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()[6..8].parse().unwrap()).collect()
 }
 
@@ -89,8 +87,7 @@ fn a_list_fits_eighty_columns_and_steers_no_terminal() {
     fs::create_dir(dir.path().join("evil\x1b[2J\nname")).unwrap();
     let long = "a".repeat(90);
     assert_eq!(in_runs(dir.path(), &format!("tag last base {long}")).status, 0);
-    let listed = run(netfathom("runs --out").arg(dir.path()).env("COLUMNS", "80"));
-    assert_eq!((listed.status, listed.err.as_str()), (0, ""));
+    let listed = run(netfathom("runs --out").arg(dir.path()).env("COLUMNS", "80")).quietly();
     assert!(!listed.out.chars().any(|c| c.is_control() && c != '\n'), "{:?}", listed.out);
     for line in listed.out.lines() {
         assert!(line.chars().count() <= 80 || line.contains(&long), "{line}");
@@ -114,12 +111,11 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
     let all = some(dir.path());
     in_runs(dir.path(), "tag 20261003 tuned/irq");
     for name in ["tuned/irq", "last~3", "20261003", "00000003", all[2].to_str().unwrap()] {
-        let shown = in_runs(dir.path(), &format!("show {name}"));
-        assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{name}");
+        let shown = in_runs(dir.path(), &format!("show {name}")).quietly();
         assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{shown}");
         shown.shows(&["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"]);
-        let drawn = run(netfathom(&format!("report {name} -v --out")).arg(dir.path()));
-        assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {drawn}");
+        let drawn = run(&mut netfathom_to(dir.path(), &format!("report {name} -v")));
+        drawn.shows(&["20261003T120000Z-ttcp-00000003"]);
     }
     let output: Value = in_runs(dir.path(), "show tuned/irq --json").json();
     assert_eq!(output["run"]["head"]["verdict"], "DEGRADED");
@@ -127,6 +123,24 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
     assert!(in_runs(dir.path(), "show 20261004").err.contains("is damaged at line 1"));
     assert!(in_runs(dir.path(), "show nobody").err.contains("no run in"));
     assert!(in_runs(dir.path(), "show 202610").err.contains("is 6 runs"));
+}
+
+#[test]
+fn a_run_is_named_by_its_record_from_within_its_directory() {
+    let dir = out();
+    let within = some(dir.path()).swap_remove(2);
+    let runs = |args: &str| netfathom(&format!("runs {args}"));
+    let shown = run(runs("show record.json").current_dir(&within)).exited(0);
+    shown.shows(&["netfathom ttcp  20261003T120000Z-ttcp-00000003"]);
+    let tagged = run(runs("tag record.json here --out ..").current_dir(&within)).exited(0);
+    assert!(tagged.out.ends_with("20261003T120000Z-ttcp-00000003: here\n"), "{tagged}");
+    let elsewhere = ["record.json is not in runs: name its directory with --out "];
+    refused_for(runs("tag record.json here").current_dir(&within), 1, &elsewhere);
+    fs::copy(within.join("record.json"), dir.path().join("copy.json")).unwrap();
+    for name in ["copy.json", "./copy.json"] {
+        let why = format!("{name} is a file, and not a run: ");
+        refused_for(runs(&format!("show {name}")).current_dir(dir.path()), 1, &[&why]);
+    }
 }
 
 #[test]
@@ -182,7 +196,7 @@ fn pruning_takes_what_it_says_and_spares_tags() {
     assert_eq!(in_runs(dir.path(), "prune --keep 1 --measurement ttcp --yes").status, 0);
     assert_eq!(days(dir.path(), ""), [6, 4, 3, 2]);
     let unread = in_runs(dir.path(), "prune --older-than 2026-10-06 --tagged --yes");
-    assert!(unread.out.contains("1 without a readable record: remove them by name"), "{unread}");
+    unread.shows(&["1 without a readable record: remove them by name"]);
     assert_eq!(days(dir.path(), ""), [6, 4]);
     assert_eq!(
         in_runs(dir.path(), "prune --older-than 1000000d --yes").out,
@@ -192,18 +206,14 @@ fn pruning_takes_what_it_says_and_spares_tags() {
 
 #[test]
 fn who_sits_at_a_terminal_is_asked() {
+    needs_programs!(["script"], "bsdutils");
     let dir = out();
     let all = some(dir.path());
     let asked = |answer: &str| {
         let remove = format!("\\\"$0\\\" runs remove last --out {}", dir.path().display());
-        let script = format!(
-            "command -v script >/dev/null || exit 77; echo {answer} | script -qec \"{remove}\" /dev/null"
-        );
-        run(&mut shell(&script))
+        run(&mut shell(&format!("echo {answer} | script -qec \"{remove}\" /dev/null")))
     };
-    let no = asked("n");
-    needs!(no.status != 77, "there is no script(1)");
-    assert!(no.out.contains("remove 1 run of ") && no.out.contains("nothing was removed"), "{no}");
+    asked("n").shows(&["remove 1 run of ", "nothing was removed"]);
     assert!(all[5].exists());
     asked("y").shows(&["removed 1 run"]);
     assert!(!all[5].exists());

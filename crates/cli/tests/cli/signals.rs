@@ -11,17 +11,15 @@ use netfathom_testkit::needs_root;
 use serde_json::Value;
 
 use crate::child::{
-    LAB, LOOPBACK, end, end_within, first_trial, names, netfathom, only_run, out, record, runs, shell,
-    signal, start, until,
+    LAB, LOOPBACK, end, end_within, first_trial, names, netfathom_to, only_run, out, record, runs, shell,
+    signal, start, until, until_holds,
 };
 
 /// What a user waits for after Ctrl-C.
 const PROMPT: Duration = Duration::from_secs(3);
 
 fn long(args: &str, out: &Path) -> Command {
-    let mut command = netfathom(&format!("{args} --trials 100"));
-    command.arg("--out").arg(out);
-    command
+    netfathom_to(out, &format!("{args} --trials 100"))
 }
 
 /// Trials below a value of a record, whatever was measured.
@@ -95,7 +93,7 @@ fn an_interrupt_waits_for_no_message_and_no_search() {
         let dir = out();
         let child = start(&mut long(args, dir.path()));
         // Nothing tells that the first trial runs; whenever it comes, the signal must do.
-        until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
+        until_holds("the run directory", || !runs(dir.path()).is_empty());
         std::thread::sleep(Duration::from_millis(600));
         signal("INT", &child);
         end_within(child, PROMPT).measured();

@@ -4,23 +4,22 @@ use std::path::Path;
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::Place;
-use netfathom_testkit::{needs, needs_root};
+use netfathom_testkit::{needs, needs_programs, needs_root};
 
-use crate::child::{Ended, LOOPBACK, netfathom, out, record, result, run, shell, unprivileged, unshared};
+use crate::child::{
+    Ended, LOOPBACK, netfathom, out, record, recorded, result, run, shell, unprivileged, unshared,
+};
 
 #[test]
 fn without_privilege_it_measures_and_says_what_is_left_out() {
-    let dir = out();
-    let mut command = unprivileged("stack both -v --profile constant:1k/100ms --trials 2");
-    let ended = run(command.arg("--out").arg(dir.path())).measured();
-    let record = record(dir.path()).unwrap();
+    let (ended, record) = recorded(&mut unprivileged("stack both -v --profile constant:1k/100ms --trials 2"));
     let result = result(&record);
     assert_eq!((result.tap, result.plan.place), (Tap::Timestamping, Place::Loopback));
     let chosen = |ended: &Ended| ended.err.contains("measuring over loopback, as you are not root");
     assert!(chosen(&ended), "{ended}");
     for asked in ["--loopback", "--quiet"] {
-        let mut command = unprivileged("stack tx --profile constant:1k/100ms --trials 1");
-        let ended = run(command.arg(asked).arg("--out").arg(out().path()));
+        let args = format!("stack tx --profile constant:1k/100ms --trials 1 {asked}");
+        let (ended, _) = recorded(&mut unprivileged(&args));
         assert!(!chosen(&ended), "{asked}: {ended}");
     }
     let [left_out] = &result.left_out[..] else { panic!("{:?}", result.left_out) };
@@ -51,14 +50,12 @@ fn an_empty_environment_is_enough() {
 
 #[test]
 fn one_processor_is_enough() {
+    needs_programs!(["taskset"], "util-linux");
     let dir = out();
-    let script = "command -v taskset >/dev/null || exit 77; \
-                  first=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/self/status); \
+    let script = "first=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/self/status); \
                   exec taskset -c $first \"$0\" ";
     let to = dir.path().display();
-    let ended = run(&mut shell(&format!("{script}{LOOPBACK} --trials 1 --quiet --out {to}")));
-    needs!(ended.status != 77, "there is no taskset");
-    ended.measured();
+    run(&mut shell(&format!("{script}{LOOPBACK} --trials 1 --quiet --out {to}"))).measured();
 }
 
 #[test]
@@ -80,6 +77,16 @@ fn where_the_clock_is_shifted_no_kernel_program_takes_times() {
     let result = result(&record);
     assert_eq!(result.tap, Tap::Timestamping);
     assert!(result.left_out[0].reason.contains(why), "{:?}", result.left_out);
+}
+
+/// Within it this process has all capabilities, which the kernel asks for outside.
+#[test]
+fn a_user_namespace_is_named_as_what_denies_kernel_programs() {
+    needs!(run(&mut unshared("-Ur", "true")).status == 0, "needs user namespaces");
+    let dir = out();
+    let script = format!("exec \"$0\" watch --port 1 --time 200ms --out {}", dir.path().display());
+    let ended = run(&mut unshared("-Ur", &script)).exited(1).explains(&["cannot load", "user namespace"]);
+    assert!(!ended.err.contains("run as root"), "{ended}");
 }
 
 #[test]

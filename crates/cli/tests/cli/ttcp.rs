@@ -15,7 +15,7 @@ use std::process::{Child, Command};
 use netfathom_model::record::{Measured, Record, TransferResult};
 use netfathom_sys::netns::Namespace;
 
-use crate::child::{Ended, end, netfathom, run, start, start_on, until};
+use crate::child::{Ended, end, netfathom, run, start, start_on, until, until_holds};
 
 /// The command with arguments that hold no blanks.
 fn ttcp(args: &str) -> Command {
@@ -74,9 +74,9 @@ fn listens(child: &Child, port: u16) {
 /// Waits until a sender is connected to the port.
 fn connects(sender: &Child, port: u16) {
     let connected = format!(":{port:04X} 01 ");
-    until("a connection", || {
+    until_holds("a connection", || {
         let text = std::fs::read_to_string(format!("/proc/{}/net/tcp", sender.id())).unwrap();
-        text.contains(&connected).then_some(())
+        text.contains(&connected)
     });
 }
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::time::Duration;
 
 use netfathom_model::environment::Environment;
 use netfathom_model::sample::Sample;
@@ -61,8 +62,12 @@ pub trait Observer<R> {
     }
     /// What the measurement itself takes is known: before the first step, if at all.
     fn costs(&mut self, _so_far: &R) {}
+    /// The run takes at least that long, for a reason that goes before the time asked for.
+    fn takes(&mut self, _least: Duration, _why: &str) {}
     /// Why a part is not measured; the rest is.
     fn warns(&mut self, _why: &dyn Error) {}
+    /// The run waits until this command is run on another host.
+    fn awaits(&mut self, _command: &str) {}
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, _step: Step, _live: &Arc<Live>) {}
     /// Whether [`Self::shows`] is of use.

@@ -63,13 +63,13 @@ impl Rig {
         if let Some(lab) = &self.lab {
             return vec![lab.device(Role::Sender), lab.device(Role::Reader)];
         }
-        let (role, name) = match (self.place, &self.far_device) {
-            (Place::To(_), Some(name)) => ("sender", name.as_str()),
-            (Place::Listen(_), Some(name)) => ("reader", name.as_str()),
-            (Place::To(_) | Place::Listen(_), _) => return Vec::new(),
-            _ => ("both", "lo"),
+        let (role, name) = match self.device_names() {
+            (Some(lo), Some(_)) => ("both", lo),
+            (Some(name), None) => ("sender", name),
+            (None, Some(name)) => ("reader", name),
+            (None, None) => return Vec::new(),
         };
-        link::read(name)
+        link::read(&name)
             .map(|l| Device { role: role.into(), name: l.name, mtu: l.mtu, qdisc: l.qdisc })
             .into_iter()
             .collect()

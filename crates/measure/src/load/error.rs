@@ -1,5 +1,6 @@
 //! Why messages could not be sent or taken.
 
+use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -37,18 +38,9 @@ pub enum FlightError {
     NoDevice(IpAddr),
     #[error("no device has the address {0}: listen on the address that the messages come to")]
     NoOwnDevice(IpAddr),
+    /// Of a device, a route or a program in a driver.
     #[error("{0}")]
-    Link(#[from] LinkError),
-    #[error("{0}")]
-    Offload(#[from] OffloadError),
-    #[error("{0}")]
-    Route(#[from] RouteError),
-    #[error("{0}")]
-    Xsk(#[from] XskError),
-    #[error("{0}")]
-    Generator(#[from] GeneratorError),
-    #[error("{0}")]
-    Sink(#[from] SinkError),
+    Kernel(Box<dyn Error + Send + Sync>),
     #[error("{0}")]
     Control(#[from] ControlError),
     #[error("the sink was lost while the load ran, which has stopped: {0}")]
@@ -72,3 +64,4 @@ impl Failure for FlightError {
 }
 
 pass_on!(FlightError::Ground: CpuError, LabError);
+pass_on!(FlightError::Kernel: LinkError, OffloadError, RouteError, XskError, GeneratorError, SinkError);

@@ -5,7 +5,7 @@ use netfathom_model::print;
 pub use netfathom_model::print::percent;
 use netfathom_model::record::{Contention, Holder, Holders, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
-use netfathom_sys::cpu::is_before_others;
+use netfathom_sys::cpu::{allowed, is_before_others};
 use netfathom_sys::probe::effective_user;
 
 use super::accounting::DEVICE_OUT;
@@ -141,10 +141,15 @@ fn chrt_of(user: u32) -> &'static str {
 /// What helps against whoever it is, of what is not so already.
 pub fn priority() -> String {
     if is_before_others() {
-        "choose another CPU with --cpu".into()
+        another_cpu(allowed().map_or(0, |cpus| cpus.len())).into()
     } else {
         format!("run netfathom under {}", chrt())
     }
+}
+
+/// On fewer, sender and reader have them all.
+fn another_cpu(cpus: usize) -> &'static str {
+    if cpus > 2 { "choose another CPU with --cpu" } else { "use a machine with more CPUs" }
 }
 
 /// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
@@ -244,15 +249,19 @@ pub fn free_cpus<'a>(
     free.or_else(|| threads.iter().find_map(in_one)).or_else(|| threads.is_empty().then(priority))
 }
 
+/// What to do about a sender that was late, and missed such a part of its send slots: what does not explain that explains no
+/// lag either.
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
-    // A tenth of what was missed is cause enough: one wait makes many messages late.
-    free_cpus(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0)
+    // A tenth of what was missed is cause enough: one wait makes many messages late. Where hardly any was missed, many
+    // short waits make the 99th percentile of the lag.
+    let least = if missed > MOST_MISSED { missed / 10.0 } else { 0.005 };
+    free_cpus(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], least)
         .unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }
 
-pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {
-    // Many waits that are short each make the 99th percentile, too.
-    free_cpus(threads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| NO_ONE_HAD_IT.into())
+/// The most of the parts that trials missed.
+pub fn most(missed: impl Iterator<Item = f64>) -> f64 {
+    missed.fold(0.0, f64::max)
 }
 
 /// Whether messages were sent when the plan wanted them.
@@ -260,8 +269,12 @@ pub fn lateness_rules<T: Judged>() -> [Rule<T>; 2] {
     [
         Rule::void(MOST_MISSED, |t: &T| missed(t.load()), percent, MISSED)
             .advise(|broke, missed| free_sender(broke.iter().map(|t| t.load()), missed)),
-        Rule::degraded(MOST_LAG, |t: &T| t.load().lag_p99_of_interval, of_a_slot, UNEVEN)
-            .advise(|broke, _| even_load(broke.iter().flat_map(|t| &t.load().contention))),
+        Rule::degraded(MOST_LAG, |t: &T| t.load().lag_p99_of_interval, of_a_slot, UNEVEN).advise(
+            |broke, _| {
+                let loads = || broke.iter().map(|t| t.load());
+                free_sender(loads(), most(loads().map(missed)))
+            },
+        ),
     ]
 }
 

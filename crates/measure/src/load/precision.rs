@@ -6,6 +6,9 @@ use netfathom_model::record::{Precision, Value, Width};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::Level;
 
+/// With fewer trials of a fixed number, Student's interval is wide because they are few.
+pub const ENOUGH_TRIALS: u32 = 5;
+
 /// `None` of one that is hardly wider than asked, or unknown. The advice is more time; or, where that would be more than ten
 /// minutes, what frees the CPUs.
 pub fn judged(

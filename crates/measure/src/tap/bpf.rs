@@ -14,7 +14,7 @@ use netfathom_sys::socket::{receive_whole, show_reader};
 
 use super::Collected;
 use super::sampling::Sampling;
-use super::undisturbed::Undisturbed;
+use super::undisturbed::{Judged, Undisturbed};
 use crate::load::tap::ReceiveTap;
 use crate::load::window::Windows;
 
@@ -214,15 +214,15 @@ impl ReceiveTap for BpfReader<'_> {
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
-        let is_undisturbed = self.undisturbed.as_mut().is_some_and(|undisturbed| {
+        let undisturbed = self.undisturbed.as_mut().map_or(Judged::default(), |undisturbed| {
             let seen = !self.view.hooks().follow_reader() || reception.is_some_and(|r| !r.unseen);
             undisturbed.add(&self.view, header, seen, received_ns)
         });
         if self.rx {
-            self.join(header, reception, received_ns, is_undisturbed);
+            self.join(header, reception, received_ns, undisturbed[1] == Some(true));
         }
         if self.sampling.wants(header.sequence) {
-            self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns);
+            self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns, undisturbed);
         }
     }
 

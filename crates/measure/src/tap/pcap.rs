@@ -181,8 +181,14 @@ impl DeviceCapture {
             Direction::Rx => (Role::Reader, CaptureDirection::In, "2-in.pcap"),
         };
         let file = files.open(what)?;
-        let to = capture::Target { file: &file.file, path: file.path() };
-        let task = capture::Task { device: &device, way, port: Some(port), to, by: by.clone() };
+        let task = capture::Task {
+            device: &device,
+            way,
+            port: Some(port),
+            file: &file.file,
+            path: file.path(),
+            by: by.clone(),
+        };
         let capturing = capture::begin(&task, rig, role)?;
         Ok(Self { direction, device, capturing, file })
     }

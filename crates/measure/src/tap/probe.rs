@@ -2,11 +2,12 @@
 
 use netfathom_bpf::probe::{Tracing, tracing};
 use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target};
-use netfathom_bpf::{Cause, SetError};
+use netfathom_bpf::{Cause, Refusal, SetError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_model::record::LeftOut;
-use netfathom_sys::capability::{Capability, effective};
+use netfathom_sys::capability::may_trace;
+use netfathom_sys::confinement::{confined, tracing_remedy};
 
 use super::capture::{self, By};
 
@@ -25,7 +26,7 @@ pub fn bpf(at: Hooks, transport: Transport, directions: &[Direction]) -> Result<
 /// The same of the fentry tap.
 pub fn fentry(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
     tracing(Tracing::Fentry).map_err(|error| {
-        let (reason, remedy) = match may_load() {
+        let (reason, remedy) = match may_load(error.source.is_denied()) {
             Err(remedy) => (error.to_string(), remedy),
             Ok(()) => (
                 format!("this kernel attaches no program to its functions (fentry): {error}"),
@@ -48,11 +49,10 @@ pub fn without(hook: &Replaced) -> LeftOut {
     LeftOut { what, reason: hook.to_string(), remedy: hook.remedy() }
 }
 
-/// What this process, or its kernel, lacks for any such program.
-fn may_load() -> Result<(), &'static str> {
-    let has = |c| effective().is_ok_and(|all| all.contains(&c));
-    if !(has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon)) {
-        return Err("run as root, or give the program CAP_BPF and CAP_PERFMON");
+/// What this process, or its kernel, lacks for any such program; what confines it matters only if that was denied.
+fn may_load(denied: bool) -> Result<(), &'static str> {
+    if !may_trace() || denied && confined().is_some() {
+        return Err(tracing_remedy());
     }
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err("use a distribution's own kernel; stack --tap timestamping needs no BTF");
@@ -61,11 +61,11 @@ fn may_load() -> Result<(), &'static str> {
 }
 
 fn remedy(error: &SetError, transport: Transport) -> String {
-    if let Err(remedy) = may_load() {
+    let refusal = if let SetError::Step { source, .. } = error { Some(source) } else { None };
+    if let Err(remedy) = may_load(refusal.is_some_and(Refusal::is_denied)) {
         return remedy.into();
     }
-    let cause = if let SetError::Step { source, .. } = error { Some(source.cause()) } else { None };
-    match cause {
+    match refusal.map(Refusal::cause) {
         Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) if transport == Transport::Tcp => {
             "use Linux 6.3 or later, or --transport udp"
         }

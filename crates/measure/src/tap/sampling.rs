@@ -4,6 +4,8 @@ use netfathom_bpf::stack::{Reception, RxStamps, TxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::sample::Sample;
 
+use super::undisturbed::Judged;
+
 /// Which messages of a trial are kept, and those that were.
 ///
 /// A message is chosen by its number alone, so that fast and slow, delivered and lost ones
@@ -44,6 +46,7 @@ impl Sampling {
         call_ns: u64,
         reception: Option<Reception>,
         received_ns: u64,
+        undisturbed: Judged,
     ) {
         let mut sample = self.seen(view, header.sequence);
         sample.intended_ns = header.intended_ns;
@@ -56,6 +59,7 @@ impl Sampling {
             sample.sock_recv_length_ns = reception.sock_recv_length;
         }
         sample.received_ns = Some(received_ns);
+        [sample.tx_disturbed, sample.rx_disturbed] = undisturbed.map(|way| Some(u64::from(!way?)));
         self.samples.push(sample);
     }
 

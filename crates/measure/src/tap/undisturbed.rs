@@ -17,6 +17,9 @@ use crate::load::lateness::Lateness;
 use crate::load::window::{GRAIN, PART_GRAIN, Windows};
 use crate::tap::UndisturbedSums;
 
+/// Whether a message was undisturbed on its way out, and in; `None` where a hook did not see it.
+pub type Judged = [Option<bool>; 2];
+
 /// Sums both ways, at the reader.
 pub struct Undisturbed<'a> {
     contention: &'a Contention,
@@ -51,7 +54,7 @@ impl Backlog {
 #[derive(Clone, Default)]
 struct Lane {
     backlog: Backlog,
-    last: Option<(Header, [bool; 2])>,
+    last: Option<(Header, Judged)>,
 }
 
 impl<'a> Undisturbed<'a> {
@@ -75,20 +78,20 @@ impl<'a> Undisturbed<'a> {
     }
 
     /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
-    /// it is not known what had the processor before. Returns whether it was undisturbed on its way in: then its stages
-    /// there are to be added.
-    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) -> bool {
+    /// it is not known what had the processor before. If it was undisturbed on its way in, its stages there are to be added.
+    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) -> Judged {
         let lane = (header.sequence % self.lanes.len() as u64) as usize;
         let sender = self.cpus.senders[lane];
         let since_ns = self.lanes[lane].backlog.add(header.intended_ns, header.sent_ns);
         let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
         let window = self.windows.of(header.sent_ns);
-        let mut undisturbed = [false; 2];
+        let mut undisturbed = Judged::default();
         let tx = view.tx(header.sequence);
         if let Some((tx, left_ns)) = tx.and_then(|tx| Some((tx, tx.net_dev_start_xmit?))) {
-            undisturbed[0] = free(sender, since_ns, left_ns);
-            self.tx.add(undisturbed[0], window, header.sent_ns, left_ns);
-            if undisturbed[0] {
+            let is_undisturbed = free(sender, since_ns, left_ns);
+            undisturbed[0] = Some(is_undisturbed);
+            self.tx.add(is_undisturbed, window, header.sent_ns, left_ns);
+            if is_undisturbed {
                 let stages = &mut self.tx.stages;
                 tx.stages(self.is_stream, |stage, ns| stages[stage.index()].1.add(ns));
             }
@@ -102,23 +105,24 @@ impl<'a> Undisturbed<'a> {
         if let Some((link_ns, ready_ns)) = link_and_ready {
             let waits_ns = self.reader.add(link_ns, received_ns);
             // The kernel's half of the way in may run on the sender's processor.
-            undisturbed[1] =
+            let is_undisturbed =
                 seen && free(sender, since_ns, ready_ns) && free(self.cpus.reader, waits_ns, received_ns);
-            self.rx.add(undisturbed[1], window, link_ns, received_ns);
+            undisturbed[1] = Some(is_undisturbed);
+            self.rx.add(is_undisturbed, window, link_ns, received_ns);
         }
         self.hold_against_slot(lane, header, undisturbed);
-        undisturbed[1]
+        undisturbed
     }
 
     /// The message before this one, if it was undisturbed.
-    fn hold_against_slot(&mut self, lane: usize, header: &Header, undisturbed: [bool; 2]) {
+    fn hold_against_slot(&mut self, lane: usize, header: &Header, undisturbed: Judged) {
         let last = self.lanes[lane].last.replace((*header, undisturbed));
         let Some((last, undisturbed)) = last else { return };
         let interval_ns = header.intended_ns.saturating_sub(last.intended_ns)
             / header.sequence.saturating_sub(last.sequence).max(1);
         let lag_ns = last.sent_ns.wrapping_sub(last.intended_ns) as i64;
         for (way, undisturbed) in [&mut self.tx, &mut self.rx].into_iter().zip(undisturbed) {
-            if undisturbed {
+            if undisturbed == Some(true) {
                 way.lateness.add(lag_ns, Some(interval_ns));
             }
         }

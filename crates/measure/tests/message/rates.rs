@@ -1,9 +1,11 @@
 //! An open loop leaves when it is to, and counts from there.
 
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
+use netfathom_model::record::MessageTrial;
 use netfathom_testkit::{alone, needs};
 
-use crate::bench::{plan, run};
+use crate::bench::{cell, plan, run};
 
 const RATE_PER_S: f64 = 2000.0;
 
@@ -47,6 +49,32 @@ fn datagrams_that_leave_seldom_are_waited_for() {
         for t in run(plan).result.cells.iter().flat_map(|c| &c.trials) {
             assert!(t.messages == 3 && t.lost == 0 && t.duration_ns >= 1_000_000_000, "{test:?} {t:?}");
         }
+    }
+}
+
+/// A sleeping end gives its processor up about once a message.
+#[test]
+fn an_end_that_polls_does_not_wait() {
+    needs!(std::thread::available_parallelism().map_or(1, usize::from) >= 2, "it needs two processors");
+    let _alone = alone();
+    for carrier in [Carrier::Tcp, Carrier::Unix, Carrier::Udp] {
+        let layers = "write,write+poll,write+poll@server";
+        let plan = MessagePlan {
+            carrier,
+            processors: ProcessorChoice::Cross,
+            ..plan(MessageTest::Pingpong, Place::Loopback, layers)
+        };
+        let result = run(plan).result;
+        assert!(result.cells.iter().flat_map(|c| &c.trials).all(|t| t.lost == 0), "{carrier:?}");
+        let waits = |layer: &str, end: Side| -> u64 {
+            let cost = |t: &MessageTrial| if end == Side::Client { t.client } else { t.server };
+            cell(&result, layer).trials.iter().map(|t| cost(t).waits.unwrap()).sum()
+        };
+        let [sleeping, both, one] = ["write", "write+poll", "write+poll@server"]
+            .map(|layer| [Side::Client, Side::Server].map(|end| waits(layer, end)));
+        println!("{carrier:?}: {sleeping:?} {both:?} {one:?}");
+        assert!(2 * both[0] < sleeping[0] && 2 * both[1] < sleeping[1], "{carrier:?} {both:?} {sleeping:?}");
+        assert!(2 * one[1] < sleeping[1] && one[0] > both[0], "{carrier:?} {one:?} {sleeping:?} {both:?}");
     }
 }
 

@@ -1,13 +1,12 @@
 //! Two hosts, what is measured on one of them, and what every trial must hold.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use netfathom_measure::ground::error::RunError;
-use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Observer, Progressed};
 use netfathom_measure::kind::{load, stack};
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
@@ -22,14 +21,12 @@ const NEAR_6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 1))
 pub const PORT: u16 = 47_000;
 pub const PROFILE: &str = "ramp:1k..5k/300ms";
 
-/// Passes on that somebody is waited for, and counts how often.
+/// Passes on each command that is waited for.
 pub struct Waiting(pub Sender<String>);
 
 impl Observer<StackResult> for Waiting {
-    fn begins(&mut self, step: Step, _: &Arc<Live>) {
-        if step.name.starts_with("waiting for") {
-            let _ = self.0.send(step.name);
-        }
+    fn awaits(&mut self, command: &str) {
+        let _ = self.0.send(command.into());
     }
 }
 

@@ -1,15 +1,9 @@
 //! The end in good order.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{Shared, Wait};
 use crate::{Error, protocol::Want, strategy::Cause};
-
-/// The state is looked at this often, beside each time something comes.
-const LOOK_UP: Duration = Duration::from_millis(10);
 
 impl Shared {
     pub fn close(&self, limit: Duration) -> Result<(), Error> {
@@ -36,7 +30,7 @@ impl Shared {
                 return Ok(());
             }
             drop(sending);
-            let soon = Wait::Until(Instant::now() + wait.left().unwrap_or(LOOK_UP).min(LOOK_UP));
+            let soon = Wait::within(wait.look());
             match self.try_role() {
                 Some(mut role) => self.pump_role(&mut role, Want::Any, soon)?,
                 None => self.pump(soon)?,

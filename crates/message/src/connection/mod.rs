@@ -74,7 +74,16 @@ impl Wait {
     pub(crate) fn over(self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
     }
+
+    /// What is left of it until the next look.
+    fn look(self) -> Duration {
+        self.left().map_or(LOOK_UP, |left| left.min(LOOK_UP))
+    }
 }
+
+/// Whoever waits for what another thread does looks this often, even without a wake-up: a safety net, not the means of
+/// waking it.
+const LOOK_UP: Duration = Duration::from_millis(10);
 
 /// A connection. Clones are of the same connection; it may be used from many threads at once.
 ///

@@ -9,9 +9,6 @@ use std::{
 use super::{Shared, Wait};
 use crate::{Error, protocol::Incoming};
 
-/// A waiter checks this often even without a wake-up: a safety net, not the means of waking it.
-const LOOK_UP: Duration = Duration::from_millis(10);
-
 pub(crate) struct Receiving {
     incoming: Option<Box<Incoming>>,
     holder: usize,
@@ -169,8 +166,7 @@ impl Ticket<'_> {
             return Err(Error::InsideHandler);
         }
         if receiving.turn == self.turn {
-            let limit = wait.left().map_or(LOOK_UP, |left| left.min(LOOK_UP));
-            self.shared.turn.wait_for(&mut receiving, limit);
+            self.shared.turn.wait_for(&mut receiving, wait.look());
         }
         Ok(())
     }

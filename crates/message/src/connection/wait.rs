@@ -1,12 +1,7 @@
 //! Waiting to send: for room, for credit, for a post to end.
 
-use std::time::{Duration, Instant};
-
-use super::{Shared, Wait};
+use super::{LOOK_UP, Shared, Wait};
 use crate::{Error, protocol::Want, strategy::Cause};
-
-/// Whoever waits for another thread's write looks up this often in any case.
-const LOOK_UP: Duration = Duration::from_millis(10);
 
 impl Shared {
     /// Waits until the socket has taken what it did not take at first, and reads meanwhile: the
@@ -30,8 +25,7 @@ impl Shared {
             }
             drop(sending);
             let mut role = self.try_role();
-            let limit = wait.left().map_or(LOOK_UP, |left| left.min(LOOK_UP));
-            let ready = self.transport.wait(role.is_some(), true, Some(limit));
+            let ready = self.transport.wait(role.is_some(), true, Some(wait.look()));
             let ready = ready.map_err(Error::io("wait for the peer")).map_err(|e| self.fail(e))?;
             if let Some(role) = role.as_mut().filter(|_| ready.read) {
                 self.pump_role(role, Want::Nothing, Wait::No)?;
@@ -66,7 +60,7 @@ impl Shared {
     pub fn help(&self, wait: Wait) -> Result<(), Error> {
         self.flush_for_room()?;
         self.drain(wait)?;
-        let soon = Wait::Until(Instant::now() + wait.left().unwrap_or(LOOK_UP).min(LOOK_UP));
-        self.pump(if self.sending.lock().out.has_work() { Wait::No } else { soon })
+        let has_work = self.sending.lock().out.has_work();
+        self.pump(if has_work { Wait::No } else { Wait::within(wait.look()) })
     }
 }

@@ -14,14 +14,13 @@ pub struct Batch {
     pub(super) bytes: Vec<u8>,
     pub(super) chunk: Bytes,
     pub(super) posts: Vec<PostId>,
-    pub(super) messages: u32,
     written: usize,
     frame_end: usize,
 }
 
 impl Batch {
-    pub(super) fn new(bytes: Vec<u8>, messages: u32) -> Self {
-        Self { bytes, messages, ..Self::default() }
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, ..Self::default() }
     }
 
     /// What is still to be written, in order.
@@ -65,11 +64,6 @@ impl Batch {
     /// Whether nothing of the first frame was written, so that another could go before.
     pub fn untouched(&self) -> bool {
         self.written == 0
-    }
-
-    /// Messages in it.
-    pub fn messages(&self) -> u32 {
-        self.messages
     }
 
     /// The memory of it, for the next.

@@ -64,12 +64,11 @@ struct Piece {
     last: bool,
 }
 
+/// An event, or where the message of one lies.
 enum Parsed {
     Message { channel: u16, at: Range<usize> },
     Stashed { channel: u16, at: Range<usize> },
-    Post(Received),
-    Control(Control),
-    Hello(Hello),
+    Whole(Event<'static>),
 }
 
 /// The receiving half of the protocol.
@@ -139,9 +138,7 @@ impl Incoming {
             Some(Parsed::Stashed { channel, at }) => {
                 Some(Event::Message { channel, body: self.channels[usize::from(channel)].inbox.at(at) })
             }
-            Some(Parsed::Post(received)) => Some(Event::Post(received)),
-            Some(Parsed::Control(control)) => Some(Event::Control(control)),
-            Some(Parsed::Hello(hello)) => Some(Event::Hello(hello)),
+            Some(Parsed::Whole(event)) => Some(event),
         })
     }
 
@@ -175,7 +172,7 @@ impl Incoming {
             } else if header.kind.body().is_none() {
                 self.begin_piece(header, size)?;
             } else {
-                return Ok(self.control(header, size)?.map(Parsed::Control));
+                return Ok(self.control(header, size)?.map(|control| Parsed::Whole(Event::Control(control))));
             }
         }
     }
@@ -230,7 +227,7 @@ impl Incoming {
         let Some(hello) = Hello::decode(self.buffer.filled())? else { return Ok(None) };
         self.buffer.take(crate::wire::HELLO);
         self.set_peer(hello)?;
-        Ok(Some(Parsed::Hello(hello)))
+        Ok(Some(Parsed::Whole(Event::Hello(hello))))
     }
 
     /// Credit or a buffer of the peer, if that is what comes next and all of it is here.

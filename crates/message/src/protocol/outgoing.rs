@@ -269,9 +269,8 @@ impl Outgoing {
 
     #[inline]
     fn swap(&mut self) -> Batch {
-        let bytes = std::mem::replace(&mut self.stage, std::mem::take(&mut self.spare));
-        let messages = std::mem::take(&mut self.messages);
-        Batch::new(bytes, messages)
+        self.messages = 0;
+        Batch::new(std::mem::replace(&mut self.stage, std::mem::take(&mut self.spare)))
     }
 
     /// Takes a batch back that was written to its end.

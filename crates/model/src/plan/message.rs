@@ -259,9 +259,34 @@ impl MessagePlan {
         if self.rate_per_s.is_some() && self.placements.iter().any(|p| p.kernel_client()) {
             return conflict("--rate: a client in the kernel keeps no rate; choose --placement UU or UK");
         }
+        if self.polls() && self.processors == ProcessorChoice::Same {
+            return conflict("--cpu-pairs same: an end that polls needs a CPU of its own; choose cross");
+        }
         once("layers", &self.layers, ToString::to_string)?;
         self.layers.iter().try_for_each(|layer| self.carries(layer))?;
         Ok(())
+    }
+
+    /// The same with ends that poll.
+    ///
+    /// # Errors
+    /// The first layer that cannot: one of the library.
+    pub fn polling(mut self) -> Result<Self, PlanError> {
+        for layer in &mut self.layers {
+            let Layer::Bare { options, .. } = layer else {
+                return conflict(format!(
+                    "--poll: {layer} sleeps until a message comes; leave it out of --layers"
+                ));
+            };
+            options.retain(|(option, _)| *option != SocketOption::Poll);
+            options.push((SocketOption::Poll, None));
+        }
+        Ok(self)
+    }
+
+    /// Whether an end of a layer polls.
+    pub fn polls(&self) -> bool {
+        self.layers.iter().any(Layer::polls)
     }
 
     fn between_hosts(&self) -> Result<(), PlanError> {
@@ -327,9 +352,16 @@ impl MessagePlan {
                      --placement with an end in the kernel (KU, UK, KK), without --bandwidth and --delay",
                 )
             }
-            Layer::Bare { options, .. } if !tcp && !options.is_empty() => conflict(format!(
-                "--layers {layer}: these are options of TCP; leave them out, or choose --over tcp"
-            )),
+            layer if layer.polls() && !(self.test == MessageTest::Pingpong && self.is_all_user_space()) => {
+                conflict(format!("--layers {layer}: +poll is for pingpong, with both ends in user space"))
+            }
+            Layer::Bare { options, .. }
+                if !tcp && options.iter().any(|(option, _)| *option != SocketOption::Poll) =>
+            {
+                conflict(format!(
+                    "--layers {layer}: these are options of TCP; leave them out, or choose --over tcp"
+                ))
+            }
             Layer::Library { .. } if self.carrier == Carrier::Udp => {
                 conflict(format!("--layers {layer}: the library needs a stream; choose --over tcp or unix"))
             }

@@ -65,6 +65,17 @@ pub enum SlowBound {
     Quantile(f64),
 }
 
+impl SlowBound {
+    /// Messages before the first that can be slow: ten of them beyond the quantile, and a thousand in all.
+    #[must_use]
+    pub fn known_after(self) -> u64 {
+        match self {
+            Self::Time(_) => 0,
+            Self::Quantile(q) => 1000_u64.max((10.0 / (1.0 - q)).round() as u64),
+        }
+    }
+}
+
 /// The plan of `netfathom watch`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchPlan {

@@ -57,7 +57,7 @@ impl Series {
 
 /// A set of times: exact moments, a histogram, and what readers want to see of them. Percentiles are the
 /// middle of a bucket, so off by at most half of its width; -1 if they fall among the times below zero.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// How many.
     pub n: u64,

@@ -99,9 +99,9 @@ impl<'a> Holders<'a> {
         let pids = self.pids(held).map(|pids| pids.iter().map(ToString::to_string).collect::<Vec<_>>());
         match pids.as_deref() {
             None => format!("start what runs {them} with taskset -c CPUS ({cpus})"),
-            Some([pid]) => format!("move {them} to other CPUs (taskset -acp CPUS {pid}; CPUS: {cpus})"),
+            Some([pid]) => format!("move {them} to other CPUs (`taskset -acp CPUS {pid}`; CPUS: {cpus})"),
             Some(pids) => format!(
-                "move {them} to other CPUs (echo {} | xargs -n1 taskset -acp CPUS; CPUS: {cpus}; new ones have the CPUs of their parent)",
+                "move {them} to other CPUs (`echo {} | xargs -n1 taskset -acp CPUS`; CPUS: {cpus}; new ones have the CPUs of their parent)",
                 pids.join(" ")
             ),
         }
@@ -246,10 +246,11 @@ mod tests {
         };
         let sh = |pid| process("sh", pid);
         let few = [(sh(7), 9), (process("init", 1), 3), (sh(5), 2), (sh(7), 1)];
-        let pids = "move it to other CPUs (echo 5 7 | xargs -n1 taskset -acp CPUS; CPUS: a list such as 0, ";
+        let pids =
+            "move it to other CPUs (`echo 5 7 | xargs -n1 taskset -acp CPUS`; CPUS: a list such as 0, ";
         assert!(moving(&few).starts_with(pids), "{}", moving(&few));
         let pid =
-            "move it to other CPUs (taskset -acp CPUS 7; CPUS: a list such as 0, the rest for this end)";
+            "move it to other CPUs (`taskset -acp CPUS 7`; CPUS: a list such as 0, the rest for this end)";
         assert_eq!(moving(&few[..2]), pid);
     }
 
@@ -261,7 +262,7 @@ mod tests {
         };
         let start = "start what runs gzip with taskset -c CPUS (a list such as 0, the rest for this end)";
         assert_eq!(moving(&[2, 3, 4, 5, 6, 7, 8, 9, 10]), start);
-        assert!(moving(&[2, 3, 4, 5, 6, 7, 8, 9]).contains("(echo 2 3 4 5 6 7 8 9 | "));
+        assert!(moving(&[2, 3, 4, 5, 6, 7, 8, 9]).contains("(`echo 2 3 4 5 6 7 8 9 | "));
         // Not all have a number.
         assert_eq!(moving(&[7, 0]), start);
     }
@@ -277,10 +278,10 @@ mod tests {
         };
         let (all, most, moving) = words(&[1, 1, 60, 1, 1, 1, 1]);
         assert_eq!([all.as_str(), &most], ["sh (7 processes, mostly pid 4713)", "sh (pid 4713)"]);
-        assert!(moving.contains("(taskset -acp CPUS 4713;"), "{moving}");
+        assert!(moving.contains("(`taskset -acp CPUS 4713`;"), "{moving}");
         let (all, most, moving) = words(&[1, 40, 1, 50]);
         assert_eq!([all.as_str(), &most], ["sh (4 processes, mostly pids 4712, 4714)", "sh (2 processes)"]);
-        assert!(moving.contains("(echo 4712 4714 | xargs"), "{moving}");
+        assert!(moving.contains("(`echo 4712 4714 | xargs"), "{moving}");
         let numbered = |times: &[u64]| {
             let held: Vec<Held> =
                 times.iter().zip(4711..).map(|(&ns, pid)| Held { by: process("sh", pid), ns }).collect();

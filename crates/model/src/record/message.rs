@@ -182,6 +182,12 @@ pub struct MessageTrial {
     pub p50_ns: i64,
     /// 99th percentile of its times.
     pub p99_ns: i64,
+    /// 99.9th percentile of its times; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ns: Option<i64>,
+    /// The longest of its times; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<i64>,
     /// What the client took.
     pub client: EndCost,
     /// What the server took.

@@ -48,10 +48,11 @@ pub struct LeftOut {
 }
 
 /// What a trial is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialKind {
     /// With the tap: the measurement itself.
+    #[default]
     Measured,
     /// The baseline, without any tap: it measures the overhead of the tap.
     #[serde(rename = "control")]
@@ -69,7 +70,7 @@ named! { TrialKind:
 }
 
 /// One run of the plan's load.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// Its place in the run, from 0.
     pub index: u32,
@@ -145,7 +146,7 @@ pub struct Captured {
 }
 
 /// What the generator did in one trial.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Messages in the plan.
     pub planned: u64,

@@ -4,12 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod processes;
+mod programs;
 mod slow;
 mod socket;
+mod unread;
 
 pub use processes::{WatchProcesses, WatchUser};
+pub use programs::{WatchPrograms, WatchSpread};
 pub use slow::{CpuStay, SlowMessage, WatchSlow};
-pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
+pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum, end_named};
+pub use unread::WatchUnread;
 
 use super::{CpuWaits, Distribution};
 use crate::accounting::is_zero;
@@ -32,8 +36,8 @@ pub struct WatchResult {
     pub total: Distribution,
     /// Every stage, in the order in which a message passes them; they add up to the total.
     pub stages: Vec<WatchedStage>,
-    /// Beside the total: from the last byte read to the first byte sent on the same socket, of TCP at the end that accepted
-    /// the connection; `None` where the kernel does not show it.
+    /// Beside the total: from the last byte read to the first byte sent on the same socket, of TCP and Unix at the end that
+    /// accepted the connection; `None` where the kernel does not show it.
     pub application: Option<Distribution>,
     /// Beside the total, of clients: from the first byte sent to the end of the copy of what comes next; `None` where the
     /// kernel does not show it.
@@ -64,11 +68,31 @@ pub struct WatchResult {
     pub sampling: Option<WatchSampling>,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
-    /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
+    /// Sockets of UDP that were opened during the run, and that no program found: what came until they were looked up, within a
+    /// second, was not seen.
     pub late: u64,
+    /// Looks, a second apart, that found some of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_looks: u64,
+    /// The processes of the target at the last look; `None` of a target that is no processes.
+    pub found: Option<WatchFound>,
     /// Packets of watched sockets that the kernel dropped, the most frequent reason first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<WatchDrop>,
+    /// Sockets with messages that no thread reads, those with the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<WatchUnread>,
+}
+
+/// The processes of a target, which are looked for each second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchFound {
+    /// Those that live.
+    pub processes: u64,
+    /// What they have open, of any kind.
+    pub sockets: u64,
+    /// Those that were found after the first look, so far: what came before, within a second, was not seen.
+    pub late_processes: u64,
 }
 
 /// Packets that the kernel dropped.
@@ -111,34 +135,6 @@ pub struct WatchSampling {
     /// What it took of the CPUs since the programs were loaded: netfathom's own process, and 1.5 times what the kernel counts
     /// in its programs.
     pub spent_ns: u64,
-}
-
-/// What the kernel programs took in a sample of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WatchPrograms {
-    /// How long was sampled.
-    pub sampled_ns: u64,
-    /// Messages meanwhile, both ways.
-    pub messages: u64,
-    /// Runs of programs meanwhile.
-    pub runs: u64,
-    /// The time in them, on all CPUs together: without what it takes to call them.
-    pub ns: u64,
-}
-
-impl WatchPrograms {
-    /// Of one CPU, 0 to 1 and beyond.
-    pub fn share(&self) -> f64 {
-        self.ns as f64 / self.sampled_ns.max(1) as f64
-    }
-
-    /// Both samples together.
-    pub fn add(&mut self, other: &Self) {
-        self.sampled_ns += other.sampled_ns;
-        self.messages += other.messages;
-        self.runs += other.runs;
-        self.ns += other.ns;
-    }
 }
 
 /// The messages that were sent.
@@ -243,7 +239,7 @@ impl WatchStage {
             Self::Hole => "waiting for earlier bytes that were lost or late",
             Self::Wakeup => "waking the sleeping reader",
             Self::Runqueue => "waiting for a CPU",
-            Self::Blocked => "the reader slept on something else, such as a lock, or was stopped",
+            Self::Blocked => "the reader slept on something else (timer, lock), or was stopped",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "copying the message to the application",
             Self::Socket => "the send call: copying, TCP and IP",

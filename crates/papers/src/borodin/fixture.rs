@@ -1,13 +1,12 @@
 //! Simulated records, for the tests of tables, figures and claims.
 
-use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Family, ReversePlan, StackPlan, Variant};
 use netfathom_model::record::{
-    Distribution, Indicator, Load, PathSummary, PathTimes, PeakTimes, Phase, PhaseTimes, ProcessorShares,
-    ReverseResult, ReverseTrial, Series, StackResult, Trial, TrialKind, VariantResult,
+    Indicator, Load, PathSummary, PathTimes, PeakTimes, Phase, PhaseTimes, ProcessorShares, ReverseResult,
+    ReverseTrial, Series, StackResult, Trial, VariantResult,
 };
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::Level;
 use netfathom_stats::{Moments, Windowed, between_trials, mean};
 
 /// Windows of a trial of ten seconds.
@@ -30,7 +29,14 @@ pub fn planned(profile: &str, ways: &[(Direction, &[(i64, i64)])]) -> StackResul
         };
         ways.iter().filter_map(of).collect()
     };
-    let trials: Vec<Trial> = (0..trials).map(|i| trial(i as u32, path(i))).collect();
+    let trial = |i: usize| Trial {
+        index: i as u32,
+        tap: Some(Tap::Bpf),
+        load: Load { planned: 550, sent: 550, ..Load::default() },
+        paths: path(i),
+        ..Trial::default()
+    };
+    let trials: Vec<Trial> = (0..trials).map(trial).collect();
     let summaries = ways.iter().map(|&(direction, _)| summary(direction, &trials)).collect();
     StackResult {
         plan,
@@ -66,40 +72,6 @@ fn path(direction: Direction, (first, last): (i64, i64)) -> PathTimes {
         undisturbed: None,
         stages: Vec::new(),
         series: Series::of(WINDOW_NS, &times.windows),
-    }
-}
-
-fn trial(index: u32, paths: Vec<PathTimes>) -> Trial {
-    let nothing: Distribution = (&netfathom_stats::Distribution::new(5)).into();
-    Trial {
-        index,
-        kind: TrialKind::Measured,
-        tap: Some(Tap::Bpf),
-        started_after_ns: 0,
-        load: Load {
-            planned: 550,
-            sent: 550,
-            refused: Vec::new(),
-            unsent: 0,
-            missed_slots: 0,
-            span_ns: 0,
-            lag: nothing.clone(),
-            lag_p99_of_interval: 0.0,
-            send_call: nothing,
-            series: Series::default(),
-            contention: Vec::new(),
-        },
-        paths,
-        accounting: Accounting::default(),
-        reader_cpu_ns_per_message: None,
-        flat_out_per_s: None,
-        captured: Vec::new(),
-        from: Vec::new(),
-        to: None,
-        flow: 0,
-        clock_moved_ns: None,
-        added: Vec::new(),
-        verdict: Verdict::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use netfathom_stats::{between_trials, ratio};
 use super::plans::{QUICK_TRIALS, TRIALS, stack};
 use super::{differences, ours};
 use crate::Report;
-use crate::beside::{self, HERE, columns, mean, own, plain, point};
+use crate::beside::{self, HERE, beside_table, mean, own, plain, point};
 use crate::claim::{above, below, percent, written};
 use crate::ground::Ground;
 use crate::part::Part;
@@ -108,11 +108,10 @@ fn table(steps: &[Step]) -> Option<BesideTable> {
         let asked = plain(OF_ONE_PER_S * f64::from(step.instances));
         own(format!("{HERE}, {}", step.instances), vec![Some(asked), mean(&step.per_s), mean(&lost)])
     };
-    (!steps.is_empty()).then(|| BesideTable {
-        title: "Instances, and what the capture loses".into(),
-        columns: columns("asked for, messages/s|sent, messages/s|lost by the capture, %"),
-        rows: steps.iter().map(row).collect(),
-        note: Some(outcome(steps)),
+    (!steps.is_empty()).then(|| {
+        let columns = "asked for, messages/s|sent, messages/s|lost by the capture, %";
+        let rows = steps.iter().map(row);
+        beside_table("Instances, and what the capture loses", columns, rows, outcome(steps))
     })
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::ReproducePlan;
-use netfathom_model::record::{Claim, ReproducedRun, StackResult};
+use netfathom_model::record::{ReproducedRun, StackResult};
 
-use super::{Experiment, Needs, Report};
+use super::{Experiment, Report};
 
 mod claims;
 mod differences;
@@ -31,33 +31,31 @@ const OUTGOING: &str =
 const INCOMING: &str = "Borodin 2014, The research of operation system network stack during processing of data arriving \
                         from network (the incoming paper)";
 const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
-/// Every tap takes both ways.
-const ALL_TAPS: &[Tap] = &[Tap::Bpf, Tap::Timestamping, Tap::Pcap];
+
+const TX: Experiment = Experiment {
+    name: "borodin-tx",
+    title: "Time of outgoing messages as the rate rises",
+    source: OUTGOING,
+    shows: "a message takes less time the more of them leave; the load that follows from it",
+    quick: Duration::from_secs(55),
+    full: Duration::from_secs(1050),
+    needs_root: false,
+    // Every tap takes both ways.
+    taps: &[Tap::Bpf, Tap::Timestamping, Tap::Pcap],
+    parts: |ground| plans::ramp(ground, "outgoing", &[Direction::Tx]),
+    tell: |plan, runs| tell_ramp(Direction::Tx, plan, runs),
+};
 
 pub static EXPERIMENTS: [Experiment; 7] = [
-    Experiment {
-        name: "borodin-tx",
-        title: "Time of outgoing messages as the rate rises",
-        source: OUTGOING,
-        shows: "a message takes less time the more of them leave; the load that follows from it",
-        quick: Duration::from_secs(55),
-        full: Duration::from_secs(1050),
-        needs: Needs::Nothing,
-        taps: ALL_TAPS,
-        parts: |ground| plans::ramp(ground, "outgoing", &[Direction::Tx]),
-        tell: tell_tx,
-    },
+    TX,
     Experiment {
         name: "borodin-rx",
         title: "Time of incoming messages as the rate rises",
         source: INCOMING,
         shows: "what a message takes from the link layer to the application",
-        quick: Duration::from_secs(55),
-        full: Duration::from_secs(1050),
-        needs: Needs::Nothing,
-        taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "incoming", &[Direction::Rx]),
-        tell: tell_rx,
+        tell: |plan, runs| tell_ramp(Direction::Rx, plan, runs),
+        ..TX
     },
     Experiment {
         name: "borodin-rx-triangle",
@@ -66,97 +64,81 @@ pub static EXPERIMENTS: [Experiment; 7] = [
         shows: "whether the time falls and grows again, alike on both slopes",
         quick: Duration::from_secs(60),
         full: Duration::from_secs(1500),
-        needs: Needs::Nothing,
-        taps: ALL_TAPS,
         parts: plans::triangle,
         tell: tell_triangle,
+        ..TX
     },
     Experiment {
         name: "borodin-reverse",
         title: "Outgoing load while answers come in",
-        source: OUTGOING,
         shows: "incoming messages lower the outgoing rate and raise the time of a message",
         quick: Duration::from_secs(85),
         full: Duration::from_secs(600),
-        needs: Needs::Root,
+        needs_root: true,
         taps: &[Tap::Bpf],
         parts: plans::reverse,
         tell: reverse::tell,
+        ..TX
     },
     Experiment {
         name: "borodin-asymmetry",
         title: "Incoming messages beside outgoing ones of the same load",
         source: BOTH,
         shows: "a message costs more on its way in than on its way out",
-        quick: Duration::from_secs(55),
         full: Duration::from_secs(330),
-        needs: Needs::Nothing,
-        taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "both ways", &[Direction::Tx, Direction::Rx]),
         tell: tell_asymmetry,
+        ..TX
     },
     Experiment {
         name: "borodin-instances",
         title: "Instances of a sender that a capture follows",
-        source: OUTGOING,
         shows: "how many senders lose about half in the capture, and how many at most 5 %",
         quick: Duration::from_secs(40),
         full: Duration::from_secs(190),
-        needs: Needs::Root,
+        needs_root: true,
         taps: &[Tap::Pcap],
         parts: instances::parts,
         tell: instances::tell,
+        ..TX
     },
     Experiment {
         name: "borodin-protocols",
         title: "Outgoing messages over TCP beside UDP",
-        source: OUTGOING,
         shows: "what a heavier transport protocol takes of the load capability",
         quick: Duration::from_secs(60),
         full: Duration::from_secs(480),
-        needs: Needs::Nothing,
         taps: &[Tap::Bpf, Tap::Timestamping],
         parts: protocols::parts,
         tell: protocols::tell,
+        ..TX
     },
 ];
 
-fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
+/// Only the outgoing paper has a peak and a capability, and only the incoming one remarks on single messages.
+fn tell_ramp(direction: Direction, plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
+    let (bars, at_peak, remark) = match direction {
+        Direction::Tx => {
+            (figures::overall_and_peak(ours), vec![tables::peak(ours), tables::capability(ours)], None)
+        }
+        Direction::Rx => (figures::overall(direction, ours), Vec::new(), ours.map(remarks::single_take_long)),
+    };
+    // The time falls as the rate rises, in both forms.
+    let falls = |ours: &StackResult| {
+        vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours, None)]
+    };
     Report {
         differences: differences::of_stack(plan, ours),
-        tables: vec![
-            tables::overall(Direction::Tx, ours),
-            tables::peak(ours),
-            tables::capability(ours),
-            tables::trials(Direction::Tx, ours),
-        ],
+        tables: [vec![tables::overall(direction, ours)], at_peak, vec![tables::trials(direction, ours)]]
+            .concat(),
         figures: [
-            vec![figures::overall_and_peak(ours), figures::trials(Direction::Tx, ours)],
-            figures::over_time(&[Direction::Tx], ours),
-            figures::over_rate(&[Direction::Tx], ours),
+            vec![bars, figures::trials(direction, ours)],
+            figures::over_time(&[direction], ours),
+            figures::over_rate(&[direction], ours),
         ]
         .concat(),
-        claims: claims::asked(ours, |ours| falls(Direction::Tx, ours)),
-        ..Report::default()
-    }
-}
-
-fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
-    let ours = ours::stack(runs);
-    Report {
-        differences: differences::of_stack(plan, ours),
-        tables: vec![tables::overall(Direction::Rx, ours), tables::trials(Direction::Rx, ours)],
-        figures: [
-            vec![figures::overall(Direction::Rx, ours), figures::trials(Direction::Rx, ours)],
-            figures::over_time(&[Direction::Rx], ours),
-            figures::over_rate(&[Direction::Rx], ours),
-        ]
-        .concat(),
-        claims: claims::asked(ours, |ours| falls(Direction::Rx, ours))
-            .into_iter()
-            .chain(ours.map(remarks::single_take_long))
-            .collect(),
+        claims: claims::asked(ours, falls).into_iter().chain(remark).collect(),
         ..Report::default()
     }
 }
@@ -188,9 +170,4 @@ fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
         claims: claims::asked(ours, |ours| vec![claims::incoming_costs_more(ours)]),
         ..Report::default()
     }
-}
-
-/// The claim that the time falls as the rate rises, in both forms.
-fn falls(direction: Direction, ours: &StackResult) -> Vec<Claim> {
-    vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours, None)]
 }

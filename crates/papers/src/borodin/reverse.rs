@@ -10,7 +10,7 @@ use netfathom_stats::{Estimate, between_trials};
 use super::differences;
 use super::plans::{RATES, TIMES};
 use crate::Report;
-use crate::beside::{bar, bars, lines, mean, ours, own, plain};
+use crate::beside::{bar, bars, beside_table, lines, mean, ours, own, plain};
 use crate::claim::{above, percent, written};
 
 mod times;
@@ -20,14 +20,8 @@ mod times;
 const DECIDES: Variant = Variant::Ignored;
 /// Recovered is what is back within a tenth of the rate before.
 const RECOVERED: f64 = 0.9;
-const COLUMNS: [&str; 6] = [
-    "before, messages/s",
-    "rise, messages/s",
-    "peak, messages/s",
-    "after, messages/s",
-    "drop, %",
-    "recovery, %",
-];
+const COLUMNS: &str =
+    "before, messages/s|rise, messages/s|peak, messages/s|after, messages/s|drop, %|recovery, %";
 const THERE: &str = "outgoing paper, its account of figure 4; our text has no figures";
 
 /// Tables, figures and claims of the experiment.
@@ -79,16 +73,13 @@ fn summary(result: &ReverseResult) -> BesideTable {
         cells.push(Some(percent(summary.recovery, summary.recovery_interval)));
         Some(own(format!("here, {}", of.variant.name()), cells))
     };
-    BesideTable {
-        title: "Outgoing rate before, during and after the inbound load".into(),
-        columns: COLUMNS.map(Into::into).into(),
-        rows: result.variants.iter().filter_map(row).collect(),
-        note: Some(
-            "The paper has figure 4 and no table, and our text of it no figures, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
-             after / before."
-                .into(),
-        ),
-    }
+    beside_table(
+        "Outgoing rate before, during and after the inbound load",
+        COLUMNS,
+        result.variants.iter().filter_map(row),
+        "The paper has figure 4 and no table, and our text of it no figures, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
+         after / before.",
+    )
 }
 
 fn by_trial(result: &ReverseResult) -> BesideTable {
@@ -101,12 +92,7 @@ fn by_trial(result: &ReverseResult) -> BesideTable {
     };
     let rows =
         result.variants.iter().flat_map(|of| of.trials.iter().map(move |trial| row(of.variant, trial)));
-    BesideTable {
-        title: "The same, trial by trial".into(),
-        columns: COLUMNS.map(Into::into).into(),
-        rows: rows.collect(),
-        note: None,
-    }
+    beside_table("The same, trial by trial", COLUMNS, rows, "")
 }
 
 fn outgoing_per_s(trial: &ReverseTrial, phase: Phase) -> Option<f64> {

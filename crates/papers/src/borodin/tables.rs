@@ -7,10 +7,7 @@ use netfathom_stats::Estimate;
 
 use super::originals::{self, SummaryRow, who};
 use super::ours::{self, Slope};
-use crate::beside::{HERE, columns, estimate, mean, own, plain, source};
-
-const SUMMARY_COLUMNS: [&str; 5] = ["trials", "mean, µs", "min, µs", "max, µs", "between-trial error, µs"];
-const TRIAL_COLUMNS: [&str; 5] = ["packets", "mean, µs", "min, µs", "max, µs", "error of the mean S, µs"];
+use crate::beside::{HERE, beside_table, estimate, mean, own, plain, source};
 
 pub fn way(direction: Direction) -> &'static str {
     match direction {
@@ -39,26 +36,25 @@ pub fn peak(ours: Option<&StackResult>) -> BesideTable {
 fn summary(title: String, originals: Vec<SummaryRow>, here: Option<Indicator>) -> BesideTable {
     let original = |row: SummaryRow| source(who(row.platform), row.cells.into_iter().map(Some).collect());
     let rows = originals.into_iter().map(original).chain(here.map(|i| own(HERE, indicator(i))));
-    BesideTable {
+    beside_table(
         title,
-        columns: SUMMARY_COLUMNS.map(Into::into).into(),
-        rows: rows.collect(),
-        note: Some(
-            "Mean of the trial means; between-trial error: half the 95 % interval, Student's t. The papers' text \
-             takes 2.262 for it; their errors follow from 2.26."
-                .into(),
-        ),
-    }
+        "trials|mean, µs|min, µs|max, µs|between-trial error, µs",
+        rows,
+        "Mean of the trial means; between-trial error: half the 95 % interval, Student's t. The papers' text \
+         takes 2.262 for it; their errors follow from 2.26.",
+    )
 }
 
 fn indicator(i: Indicator) -> Vec<Option<Cell>> {
-    vec![
-        Some(plain(f64::from(i.trials))),
-        Some(plain(i.mean_ns / 1e3)),
-        Some(least(i.min_ns)),
-        Some(plain(i.max_ns as f64 / 1e3)),
-        i.between_trials_ns.map(|ns| plain(ns / 1e3)),
-    ]
+    cells(f64::from(i.trials), i.mean_ns, i.min_ns, i.max_ns, i.between_trials_ns)
+}
+
+/// Number, mean, smallest, largest and error, as tables 1 and 2 have them.
+fn cells(n: f64, mean_ns: f64, min_ns: i64, max_ns: i64, error_ns: Option<f64>) -> Vec<Option<Cell>> {
+    let [mean, max] = [mean_ns, max_ns as f64].map(|ns| Some(plain(ns / 1e3)));
+    // Below zero as the paper prints it.
+    let min = Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) };
+    vec![Some(plain(n)), mean, Some(min), max, error_ns.map(|ns| plain(ns / 1e3))]
 }
 
 /// Every trial, platform by platform, and those made here.
@@ -69,51 +65,38 @@ pub fn trials(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
     };
     let paths = ours.map(|o| ours::paths(o, direction)).unwrap_or_default();
     let here = paths.iter().enumerate().map(|(i, p)| own(format!("{HERE}, trial {}", i + 1), trial(p)));
-    BesideTable {
-        title: format!("Time of {} messages, trial by trial (table 2)", way(direction)),
-        columns: TRIAL_COLUMNS.map(Into::into).into(),
-        rows: originals::trials(direction).into_iter().map(original).chain(here).collect(),
-        note: Some(
-            "S assumes that the messages of a trial do not depend on each other. Those in one queue do: what \
-             trials differ by is more than their S."
-                .into(),
-        ),
-    }
+    beside_table(
+        format!("Time of {} messages, trial by trial (table 2)", way(direction)),
+        "packets|mean, µs|min, µs|max, µs|error of the mean S, µs",
+        originals::trials(direction).into_iter().map(original).chain(here),
+        "S assumes that the messages of a trial do not depend on each other. Those in one queue do: what \
+         trials differ by is more than their S.",
+    )
 }
 
 fn trial(path: &PathTimes) -> Vec<Option<Cell>> {
     let total = &path.total;
-    vec![
-        Some(plain(total.n as f64)),
-        Some(plain(total.mean_ns / 1e3)),
-        Some(least(total.min_ns)),
-        Some(plain(total.max_ns as f64 / 1e3)),
-        total.mean_error_ns.map(|ns| plain(ns / 1e3)),
-    ]
+    cells(total.n as f64, total.mean_ns, total.min_ns, total.max_ns, total.mean_error_ns)
 }
 
 /// The load that follows from the time at peak, beside the load that was really made.
 pub fn capability(ours: Option<&StackResult>) -> BesideTable {
     let original = |row: SummaryRow| {
-        let text = originals::in_text(row.platform);
-        let (printed, practical) = text.map_or((None, None), |t| (t.capability_per_s, t.practical_per_s));
+        let [printed, practical, _] = originals::in_text(row.platform);
         let inferred = estimate(originals::capability_per_s(row.mean_us));
         source(who(row.platform), vec![Some(estimate(row.mean_us)), printed, Some(inferred), practical])
     };
     let here = ours.and_then(here_capability).map(|cells| own(HERE, cells));
-    BesideTable {
-        title: "Theoretical load capability".into(),
-        columns: columns("mean at peak, µs|as printed, messages/s|1 / mean at peak, messages/s|really reached, messages/s"),
-        rows: originals::peak().into_iter().map(original).chain(here).collect(),
-        note: Some(
-            "As printed: the outgoing paper, before its conclusion; it cuts decimals off and prints no formula. Really reached: the highest \
-             rate without loss was about 90,000 messages/s, named with platform 1. Of platform 3 it prints no rate, only that \
-             the theoretical capability is below the practical one. Here: at the peak of the plan. The capability is no rate that was ever made: it says how many messages would pass one after the \
-             other if a sender did nothing but wait for them to reach the link layer. What a profile reaches \
-             is what it asks for, as long as the machine keeps up."
-                .into(),
-        ),
-    }
+    beside_table(
+        "Theoretical load capability",
+        "mean at peak, µs|as printed, messages/s|1 / mean at peak, messages/s|really reached, messages/s",
+        originals::peak().into_iter().map(original).chain(here),
+        "As printed: the outgoing paper, before its conclusion; it cuts decimals off and prints no formula. Really reached: the highest \
+         rate without loss was about 90,000 messages/s, named with platform 1. Of platform 3 it prints no rate, only that \
+         the theoretical capability is below the practical one. Here: at the peak of the plan. The capability is no rate that was ever made: it says how many messages would pass one after the \
+         other if a sender did nothing but wait for them to reach the link layer. What a profile reaches \
+         is what it asks for, as long as the machine keeps up.",
+    )
 }
 
 fn here_capability(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
@@ -142,33 +125,19 @@ pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
             ours::ends_us(ours, direction, Some(slope)).into_iter().unzip();
         own(format!("{HERE}, {name}"), vec![mean(&low), mean(&high)])
     };
-    BesideTable {
-        title: format!("Time of {} messages on both slopes", way(direction)),
-        columns: [low, high]
-            .map(|rate| Scale::Multiple.text(rate))
-            .into_iter()
-            .zip(["up to", "from"])
-            .map(|(rate, side)| format!("{side} {rate} messages/s, µs"))
-            .collect(),
-        rows: [("rate rises", Slope::Rising), ("rate falls", Slope::Falling)].into_iter().map(row).collect(),
-        note: Some("The incoming paper has graphs 4 to 6 and no table: all rows are of this machine.".into()),
-    }
-}
-
-/// A smallest time; below zero as the paper prints it.
-fn least(min_ns: i64) -> Cell {
-    Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) }
+    let [low, high] = [low, high].map(|rate| Scale::Multiple.text(rate));
+    beside_table(
+        format!("Time of {} messages on both slopes", way(direction)),
+        &format!("up to {low} messages/s, µs|from {high} messages/s, µs"),
+        [("rate rises", Slope::Rising), ("rate falls", Slope::Falling)].map(row),
+        "The incoming paper has graphs 4 to 6 and no table: all rows are of this machine.",
+    )
 }
 
 #[cfg(test)]
 pub mod tests {
     use super::super::fixture::stack;
     use super::*;
-
-    pub fn checked(table: &BesideTable) -> &BesideTable {
-        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.title);
-        table
-    }
 
     pub fn here(table: &BesideTable) -> Vec<f64> {
         let row = table.rows.iter().find(|row| row.here).unwrap();
@@ -179,14 +148,14 @@ pub mod tests {
     fn ours_stands_below_every_row_of_the_source() {
         let ours = stack(&[(Direction::Tx, &[(9000, 3000), (9000, 3000)])]);
         let overall = overall(Direction::Tx, Some(&ours));
-        let sources: Vec<(&str, bool)> = checked(&overall).rows.iter().map(|r| (&*r.who, r.here)).collect();
+        let sources: Vec<(&str, bool)> = overall.rows.iter().map(|r| (&*r.who, r.here)).collect();
         let theirs = ["Borodin, platform 1", "Borodin, platform 2", "Borodin, platform 3"];
         assert_eq!(sources, [(theirs[0], false), (theirs[1], false), (theirs[2], false), ("here", true)]);
         assert_eq!(here(&overall)[..1], [2.0]);
         assert_eq!(here(&overall)[2..], [3.0, 9.0, 0.0]);
         assert_eq!(overall.rows[2].cells[2].as_ref().unwrap().printed.as_deref(), Some("<0"));
         let trials = trials(Direction::Tx, Some(&ours));
-        assert_eq!(checked(&trials).rows.len(), 30 + 2);
+        assert_eq!(trials.rows.len(), 30 + 2);
         assert_eq!(here(&trials)[0], 550.0);
     }
 
@@ -202,15 +171,15 @@ pub mod tests {
     #[test]
     fn the_capability_is_one_over_the_mean_at_peak() {
         let ours = stack(&[(Direction::Tx, &[(9000, 4000), (9000, 4000)])]);
-        assert_eq!(here(checked(&capability(Some(&ours)))), [4.0, 250_000.0, 95.0]);
+        assert_eq!(here(&capability(Some(&ours))), [4.0, 250_000.0, 95.0]);
         let peak = peak(Some(&ours));
-        assert_eq!(here(checked(&peak))[1], 4.0);
+        assert_eq!(here(&peak)[1], 4.0);
     }
 
     #[test]
     fn without_a_measurement_the_source_stands_alone() {
         for table in [overall(Direction::Rx, None), peak(None), capability(None)] {
-            assert_eq!(checked(&table).rows.len(), 3, "{}", table.title);
+            assert_eq!(table.rows.len(), 3, "{}", table.title);
             assert!(table.rows.iter().all(|row| !row.here));
         }
     }

@@ -4,7 +4,7 @@ use netfathom_model::record::{Claim, Estimate, Holds, Origin, Outcome, Reproduce
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::named;
-use super::plans::{Burner, NOTHINGS};
+use super::plans::{BURNERS, NOTHINGS};
 use super::tables::{Recovered, SWITCHING, findings, points};
 use crate::claim::{below, percent, percent_more, ratio, written};
 
@@ -19,7 +19,7 @@ pub fn all(runs: &[ReproducedRun]) -> Vec<Claim> {
 
 /// Those without which no cost that is found can be relied on. What the observation points take is in both arms.
 pub fn of_ruler(runs: &[ReproducedRun]) -> Vec<Claim> {
-    let burners = Burner::ALL.into_iter().map(|burner| recovered(runs, burner));
+    let burners = BURNERS.into_iter().map(|(burner, _)| recovered(runs, burner));
     [nothing(runs)].into_iter().chain(burners).collect()
 }
 
@@ -74,13 +74,12 @@ fn points_of(estimate: Estimate) -> String {
     format!("{} %", written(Some(percent(estimate)), 2))
 }
 
-fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
-    let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
+fn recovered(runs: &[ReproducedRun], burner: &str) -> Claim {
+    let recovered = named(runs, burner).first().and_then(|result| Recovered::of(result));
     Claim {
         origin: Origin::Ours,
         says: format!(
-            "{}: what it takes is found, with up to {:.0} points more that no process was charged with",
-            burner.name(),
+            "{burner}: what it takes is found, with up to {:.0} points more that no process was charged with",
             100.0 * SWITCHING
         ),
         there: recovered.map_or("unknown".into(), |r| format!("it took {} of the CPU", points_of(r.known))),

@@ -8,7 +8,7 @@ use netfathom_model::record::{CostResult, Measured, ReproducedRun};
 use super::beside::short;
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, PROOF, Report};
+use super::{Experiment, PROOF, Report};
 
 mod claims;
 mod plans;
@@ -21,7 +21,7 @@ pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     shows: "that nothing is found where nothing is, that a known cost is found, and what looking takes",
     quick: Duration::from_secs(120),
     full: Duration::from_secs(420),
-    needs: Needs::Root,
+    needs_root: true,
     taps: &[],
     parts: |ground| Ok(parts(ground)),
     tell,
@@ -31,7 +31,7 @@ fn parts(ground: &Ground<'_>) -> Vec<Part> {
     let mut parts: Vec<Part> = (0..plans::NOTHINGS)
         .map(|n| Part::new(plans::NOTHING, plans::nothing(ground, n)).counted())
         .collect();
-    parts.extend(plans::Burner::ALL.map(|burner| Part::new(burner.name(), plans::burnt(ground, burner))));
+    parts.extend(plans::BURNERS.map(|(name, arguments)| Part::new(name, plans::burnt(ground, arguments))));
     parts.push(Part::new(plans::INTERCEPTION, plans::interception(ground)));
     parts
 }

@@ -10,33 +10,12 @@ pub const INTERCEPTION: &str = "interception";
 /// Runs with a program that does nothing: at least 19 of them must find no cost.
 pub const NOTHINGS: u64 = 20;
 
-/// A burner with a known intensity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Burner {
-    Cpu,
-    Memory,
-    Calls,
-}
-
-impl Burner {
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::Memory, Self::Calls];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "burner: 25 % of a CPU",
-            Self::Memory => "burner: 500 MB/s of memory",
-            Self::Calls => "burner: 200,000 calls/s",
-        }
-    }
-
-    fn arguments(self) -> [&'static str; 2] {
-        match self {
-            Self::Cpu => ["--cpu", "25%"],
-            Self::Memory => ["--memory", "500M/s"],
-            Self::Calls => ["--calls", "200k/s"],
-        }
-    }
-}
+/// Burners with a known intensity: what their parts are called, and the arguments of `netfathom burn`.
+pub const BURNERS: [(&str, [&str; 2]); 3] = [
+    ("burner: 25 % of a CPU", ["--cpu", "25%"]),
+    ("burner: 500 MB/s of memory", ["--memory", "500M/s"]),
+    ("burner: 200,000 calls/s", ["--calls", "200k/s"]),
+];
 
 fn light(ground: &Ground<'_>, phases: &[&str], phase_ns: u64) -> CostPlan {
     let kind = BenchmarkKind::Light { phases: phases.iter().map(|&p| p.into()).collect(), phase_ns };
@@ -68,13 +47,12 @@ pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
 }
 
 /// On one processor with a burner: what that takes, the benchmark lacks.
-pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
+pub fn burnt(ground: &Ground<'_>, arguments: [&str; 2]) -> CostPlan {
     let processor = last_processor();
     let own =
         env::current_exe().map_or_else(|_| "netfathom".into(), |path| path.to_string_lossy().into_owned());
     let on = processor.to_string();
-    let argv =
-        [own.as_str(), "burn", "--on", &on].into_iter().chain(burner.arguments()).map(Into::into).collect();
+    let argv = [own.as_str(), "burn", "--on", &on].into_iter().chain(arguments).map(Into::into).collect();
     CostPlan {
         subject: Subject::Command { argv },
         cpu: vec![processor],

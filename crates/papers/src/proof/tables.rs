@@ -6,8 +6,8 @@ use netfathom_model::record::{
 use netfathom_stats::between_trials;
 
 use super::named;
-use super::plans::{Burner, INTERCEPTION, NOTHING};
-use crate::beside::{HERE, bar, bars, estimate, ours, own, plain};
+use super::plans::{BURNERS, INTERCEPTION, NOTHING};
+use crate::beside::{HERE, bar, bars, beside_table, estimate, ours, own, plain};
 use crate::claim::{percent, percent_more};
 
 /// A share of a processor that is known to no more than this is not found.
@@ -66,12 +66,7 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
         let slowdown = estimate(percent_more(found.ratio));
         own(format!("nothing, run {number}"), vec![Some(slowdown), smallest, Some(outcome)])
     });
-    BesideTable {
-        title: "With nothing there".into(),
-        columns: ["slowdown, %", "MDE, %", "cost"].map(Into::into).into(),
-        rows: rows.collect(),
-        note: None,
-    }
+    beside_table("With nothing there", "slowdown, %|MDE, %|cost", rows, "")
 }
 
 /// The same as a picture, with the intervals.
@@ -83,17 +78,17 @@ pub fn slowdowns(runs: &[ReproducedRun]) -> Figure {
 }
 
 pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
-    let of = |burner: Burner| {
-        let recovered = Recovered::of(named(runs, burner.name()).first()?)?;
+    let of = |(burner, _): &(&str, _)| {
+        let recovered = Recovered::of(named(runs, burner).first()?)?;
         let cells = [recovered.known, recovered.found].map(|share| Some(estimate(percent(share))));
-        Some(own(burner.name(), cells.into()))
+        Some(own(*burner, cells.into()))
     };
-    BesideTable {
-        title: "A burner on the benchmark's CPU".into(),
-        columns: ["it took, by the kernel's count, %", "the benchmark lacked, %"].map(Into::into).into(),
-        rows: Burner::ALL.into_iter().filter_map(of).collect(),
-        note: Some("Of one CPU. What the benchmark lacked follows from its slowdown: 1 - 1 / ratio.".into()),
-    }
+    beside_table(
+        "A burner on the benchmark's CPU",
+        "it took, by the kernel's count, %|the benchmark lacked, %",
+        BURNERS.iter().filter_map(of),
+        "Of one CPU. What the benchmark lacked follows from its slowdown: 1 - 1 / ratio.",
+    )
 }
 
 pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
@@ -101,12 +96,7 @@ pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
         let cells = [estimate(percent_more(found.ratio)), plain(found.blocks.into())];
         own("tracepoints", cells.map(Some).into())
     });
-    BesideTable {
-        title: "The observation points of a tar".into(),
-        columns: ["slowdown, %", "blocks"].map(Into::into).into(),
-        rows: found.into_iter().collect(),
-        note: None,
-    }
+    beside_table("The observation points of a tar", "slowdown, %|blocks", found, "")
 }
 
 /// See [`interception`].

@@ -3,7 +3,7 @@
 use netfathom_model::record::{Claim, Holds, Origin};
 
 use super::originals::{Level, Original};
-use super::ours::{Ours, more};
+use super::ours::Ours;
 use crate::claim::{above, below, percent, percent_more, ratio, written};
 
 /// Nearly nothing, as the paper's lightest load takes by its table 2 (0.6 %).
@@ -54,7 +54,7 @@ fn printed(original: &Original, level: &Level) -> String {
 
 fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&Ours<'_>>) -> Claim {
     let of = |level: &Level| ours.and_then(|o| Some(o.pcosts(o.beside(level.ours)?))).unwrap_or_default();
-    let points = more(&of(heaviest), &of(lightest));
+    let points = of(heaviest).less(&of(lightest)).estimate();
     let each = [lightest, heaviest].map(|level| format!("{}: PCost {}", level.ours, pcost(level, ours)));
     Claim {
         origin: Origin::Source,

@@ -1,11 +1,11 @@
 //! The same as pictures.
 
-use netfathom_model::record::{Comparison, Effect, Figure, FigureKind, FigurePoint};
+use netfathom_model::record::{Comparison, Figure, FigurePoint};
 use netfathom_stats::Estimate;
 
 use super::originals::{Cost, Level, MAKE, Original};
 use super::ours::Ours;
-use crate::beside::{self, estimate, plain};
+use crate::beside::{self, HERE, estimate, plain};
 use crate::claim::{percent, percent_more};
 
 pub fn all(original: &Original, ours: Option<&Ours<'_>>) -> Vec<Figure> {
@@ -32,27 +32,15 @@ fn curve(
         Some(point(level, plain(100.0 * value)))
     });
     let mut series = vec![beside::theirs("Qian & Wang", papers.collect())];
-    let effects: &[(Effect, &str)] = if ours.is_some_and(Ours::has_load) {
-        &[
-            (Effect::Both, "here, with its load"),
-            (Effect::Program, "here, beside its load"),
-            (Effect::Load, "here, the load alone"),
-        ]
-    } else {
-        &[(Effect::Program, "here")]
-    };
-    for &(effect, name) in effects {
+    for &(effect, words) in ours.map_or(&[][..], Ours::effects) {
         let found = |level: &Level| Some(point(level, estimate(of(ours?, ours?.at(level.ours, effect)?)?)));
         let points: Vec<FigurePoint> = original.levels.iter().filter_map(found).collect();
         if !points.is_empty() {
+            let name = if words.is_empty() { HERE.into() } else { format!("{HERE}, {words}") };
             series.push(beside::ours(name, points));
         }
     }
-    Figure {
-        title: format!("{what} of a tar beside {}", original.who),
-        x: original.axis.into(),
-        y: format!("{what}, %"),
-        kind: if by_name { FigureKind::Bars } else { FigureKind::Lines },
-        series,
-    }
+    let (title, y) = (format!("{what} of a tar beside {}", original.who), format!("{what}, %"));
+    let axes = [original.axis, &y];
+    if by_name { beside::bars(title, axes, series) } else { beside::lines(title, axes, series) }
 }

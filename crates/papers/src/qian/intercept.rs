@@ -7,7 +7,7 @@ use netfathom_stats::Estimate;
 use super::originals;
 use super::ours::Ours;
 use crate::Report;
-use crate::beside::{self, HERE, bar, estimate, own, plain, short, source};
+use crate::beside::{self, HERE, bar, beside_table, estimate, own, plain, short, source};
 use crate::claim::{above, below, percent_more, ratio, written};
 
 /// What is asked of ours: no more than this part.
@@ -78,17 +78,14 @@ fn table(ours: Option<&Ours<'_>>, rows: &[Row<'_>]) -> BesideTable {
             cells(Some(plain(originals::interception_percent())), with.map(Some)),
         ),
     ];
-    BesideTable {
-        title: "A tar with intercepted system calls, beside a plain one (table 1)".into(),
-        columns: ["slowdown, %", "total, s", "user, s", "system, s"].map(Into::into).into(),
-        rows: theirs.into_iter().chain(bare_here).chain(here).collect(),
-        note: Some(
-            "The paper's slowdown is computed from its total times. Ours: geometric mean over the blocks, and half its 95 % \
-             interval; times are means of the trials. User and system time under another program include that program's; perf \
-             trace does not wait for the tar, so the tar's own are missing there."
-                .into(),
-        ),
-    }
+    beside_table(
+        "A tar with intercepted system calls, beside a plain one (table 1)",
+        "slowdown, %|total, s|user, s|system, s",
+        theirs.into_iter().chain(bare_here).chain(here),
+        "The paper's slowdown is computed from its total times. Ours: geometric mean over the blocks, and half its 95 % \
+         interval; times are means of the trials. User and system time under another program include that program's; perf \
+         trace does not wait for the tar, so the tar's own are missing there.",
+    )
 }
 
 fn figure(rows: &[Row<'_>]) -> Figure {

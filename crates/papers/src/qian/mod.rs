@@ -7,7 +7,7 @@ use netfathom_model::plan::{PlanError, Project, ReproducePlan};
 use netfathom_model::record::BesideTable;
 
 use super::part::Part;
-use super::{Experiment, Needs, Report};
+use super::{Experiment, Report};
 
 mod claims;
 mod differences;
@@ -23,46 +23,42 @@ mod times;
 
 use ours::Ours;
 
-const SOURCE: &str = "Qian & Wang 2006, method for evaluating real performance costs of applications";
-
 const MAKE: &str = "qian-make";
 
+const TCPDUMP: Experiment = Experiment {
+    name: "qian-tcpdump",
+    title: "What tcpdump takes from a tar as the network's load rises",
+    source: "Qian & Wang 2006, method for evaluating real performance costs of applications",
+    shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under five loads of UDP and none",
+    quick: Duration::from_secs(100),
+    full: Duration::from_secs(5400),
+    needs_root: true,
+    taps: &[],
+    parts: |ground| Ok(vec![Part::new(plans::TCPDUMP, plans::tcpdump(ground))]),
+    tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::TCPDUMP),
+};
+
 pub static EXPERIMENTS: [Experiment; 3] = [
-    Experiment {
-        name: "qian-tcpdump",
-        title: "What tcpdump takes from a tar as the network's load rises",
-        source: SOURCE,
-        shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under five loads of UDP and none",
-        quick: Duration::from_secs(100),
-        full: Duration::from_secs(5400),
-        needs: Needs::Root,
-        taps: &[],
-        parts: |ground| Ok(vec![Part::new(plans::TCPDUMP, plans::tcpdump(ground))]),
-        tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::TCPDUMP),
-    },
+    TCPDUMP,
     Experiment {
         name: MAKE,
         title: "What a make takes from a tar as the project grows",
-        source: SOURCE,
         shows: "the slowdown and PCost of a tar beside make on four C projects of rising size; --projects DIR takes real ones",
-        quick: Duration::from_secs(100),
         full: Duration::from_secs(1200),
-        needs: Needs::Nothing,
-        taps: &[],
+        needs_root: false,
         parts: |ground| Ok(vec![Part::new(plans::MAKE, plans::make(ground))]),
         tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::MAKE),
+        ..TCPDUMP
     },
     Experiment {
         name: "qian-intercept",
         title: "What interception itself takes",
-        source: SOURCE,
         shows: "a tar with its system calls intercepted by netfathom, strace, perf trace and bpftrace, beside a plain one",
         quick: Duration::from_secs(60),
         full: Duration::from_secs(1620),
-        needs: Needs::Root,
-        taps: &[],
         parts: |ground| Ok(vec![Part::new(plans::INTERCEPT, plans::intercept(ground))]),
         tell: intercept::tell,
+        ..TCPDUMP
     },
 ];
 

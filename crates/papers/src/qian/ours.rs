@@ -5,32 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, CostTrial, Effect, Holds, Measured, ReproducedRun, Resource,
 };
-use netfathom_stats::{Contrast, Estimate, between_trials, mean, pcost};
+use netfathom_stats::{Contrast, Estimate, mean, pcost};
 
 use crate::claim::{above, both};
+use crate::rounds::Rounds;
 
 /// From execve to the first file, and from file to file.
 const PAPER_SPANS: usize = 6;
 
-/// By how much one is more than another, block by block.
-pub fn more(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Option<Estimate> {
-    between_trials(&differences(one, than))
-}
-
-fn differences(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Vec<f64> {
-    one.iter().filter_map(|(block, value)| Some(value - than.get(block)?)).collect()
-}
-
 /// Whether each is more than the one before.
-pub fn rises(all: &[BTreeMap<u32, f64>]) -> Holds {
-    all.windows(2).map(|pair| above(more(&pair[1], &pair[0]), 0.0)).fold(Holds::Yes, both)
+pub fn rises(all: &[Rounds]) -> Holds {
+    all.windows(2).map(|pair| above(pair[1].less(&pair[0]).estimate(), 0.0)).fold(Holds::Yes, both)
 }
 
 /// Whether any is less than the one before, at a level of 95 % for all of them together (Bonferroni).
-pub fn falls(all: &[BTreeMap<u32, f64>]) -> bool {
+pub fn falls(all: &[Rounds]) -> bool {
     let level = 1.0 - 0.05 / all.len().saturating_sub(1).max(1) as f64;
     let is_less = |c: Contrast| c.interval(level).1 < 0.0;
-    all.windows(2).any(|pair| Contrast::paired(&differences(&pair[1], &pair[0])).is_some_and(is_less))
+    all.windows(2).any(|pair| Contrast::paired(&pair[1].less(&pair[0]).values()).is_some_and(is_less))
 }
 
 /// What a benchmark used of a resource.
@@ -66,11 +58,11 @@ impl<'a> Ours<'a> {
 
     /// PCost over the paper's spans, which end at the last file, from block to block.
     pub fn pcost(&self, of: &Comparison) -> Option<Estimate> {
-        between_trials(&self.pcosts(of).into_values().collect::<Vec<f64>>())
+        self.pcosts(of).estimate()
     }
 
     /// The same of each block.
-    pub fn pcosts(&self, of: &Comparison) -> BTreeMap<u32, f64> {
+    pub fn pcosts(&self, of: &Comparison) -> Rounds {
         let spans = |condition, block| {
             let trials = self.tar.trials.iter().filter(|t| t.condition == condition && t.block == block);
             // A block with a trial that failed does not count: the drift of the machine would be in it.
@@ -87,7 +79,7 @@ impl<'a> Ours<'a> {
     }
 
     /// Something of the trials in a condition: the mean of each block in which all have it.
-    pub fn blocks(&self, condition: usize, of: impl Fn(&CostTrial) -> Option<f64>) -> BTreeMap<u32, f64> {
+    pub fn blocks(&self, condition: usize, of: impl Fn(&CostTrial) -> Option<f64>) -> Rounds {
         let mut blocks: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
         for trial in self.tar.trials.iter().filter(|trial| trial.condition == condition) {
             blocks.entry(trial.block).or_default().push(of(trial));
@@ -112,24 +104,28 @@ impl<'a> Ours<'a> {
     pub fn has_load(&self) -> bool {
         self.tar.of_effect(Effect::Load).next().is_some()
     }
+
+    /// What is distinguished, and the words for it: without a load it is the program alone, which needs none.
+    pub fn effects(&self) -> &'static [(Effect, &'static str)] {
+        if !self.has_load() {
+            return &[(Effect::Program, "")];
+        }
+        &[
+            (Effect::Both, "with its load"),
+            (Effect::Program, "beside its load"),
+            (Effect::Load, "the load alone"),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_values_of_one_block_are_compared() {
-        let (one, than) =
-            (BTreeMap::from([(0, 5.0), (1, 9.0), (2, 1.0)]), BTreeMap::from([(0, 1.0), (1, 5.0)]));
-        assert_eq!(more(&one, &than), Some(Estimate { value: 4.0, half_width: 0.0 }));
-        assert_eq!(more(&one, &BTreeMap::from([(0, 1.0)])), None, "one block has no interval");
-    }
-
     /// Three times its error: significant by itself, and not as one of five.
     #[test]
     fn one_fall_of_several_is_decided_together_with_the_others() {
-        let row = |of: fn(u32) -> f64| (0..6).map(|block| (block, of(block))).collect::<BTreeMap<u32, f64>>();
+        let row = |of: fn(u32) -> f64| (0..6).map(|block| (block, of(block))).collect::<Rounds>();
         let (before, after) = (row(|_| 5.0), row(|block| if block % 2 == 0 { 4.745 } else { 3.255 }));
         assert!(falls(&[before.clone(), after.clone()]));
         assert!(!falls(&[&[before], &vec![after; 5][..]].concat()));

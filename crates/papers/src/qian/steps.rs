@@ -32,8 +32,8 @@ fn steps(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
     let of = |level: &Level| ours.and_then(|o| Some(o.pcosts(o.beside(level.ours)?))).unwrap_or_default();
     let [first, second, third] = levels.map(of);
     let of_block =
-        |(block, p): (&u32, &f64)| Some(slopes(levels, [*p, *second.get(block)?, *third.get(block)?]));
-    let blocks: Vec<[f64; 3]> = first.iter().filter_map(of_block).collect();
+        |(block, p): (&u32, &f64)| Some(slopes(levels, [*p, *second.0.get(block)?, *third.0.get(block)?]));
+    let blocks: Vec<[f64; 3]> = first.0.iter().filter_map(of_block).collect();
     let between = |of: fn(&[f64; 3]) -> f64| between_trials(&blocks.iter().map(of).collect::<Vec<_>>());
     let [a, b, c] = levels.map(|level| level.ours);
     let [there_a, there_b, there_c] = theirs(levels);
@@ -68,10 +68,10 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
         let of = |o: &Ours<'_>| Some(o.blocks(o.beside(level.ours)?.condition, |trial| trial.program?.lost));
         ours.and_then(of).unwrap_or_default()
     };
-    let each = TCPDUMP.levels.iter().map(|level| {
-        let blocks: Vec<f64> = lost(level).into_values().collect();
-        format!("{}: {} %", level.ours, written(between_trials(&blocks).map(percent), 2))
-    });
+    let each = TCPDUMP
+        .levels
+        .iter()
+        .map(|level| format!("{}: {} %", level.ours, written(lost(level).estimate().map(percent), 2)));
     Claim {
         origin: Origin::Source,
         says: format!("From {} on tcpdump loses the more packets the heavier the load is", levels[0].ours),
@@ -87,9 +87,8 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use crate::rounds::Rounds;
 
     #[test]
     fn steps_are_decided_between_blocks() {
@@ -110,7 +109,7 @@ mod tests {
             Holds::CannotTell,
             "a loss under the heaviest load alone is no rise"
         );
-        let one_block = [none, some, much].map(|blocks| BTreeMap::from([(0, blocks[0])]));
+        let one_block = [none, some, much].map(|blocks| Rounds::from_iter([(0, blocks[0])]));
         assert_eq!(rises(&one_block), Holds::CannotTell);
     }
 

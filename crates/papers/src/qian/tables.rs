@@ -1,10 +1,10 @@
 //! The paper's tables with our rows beside theirs.
 
-use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect};
+use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison};
 
 use super::originals::Original;
 use super::ours::Ours;
-use crate::beside::{columns, estimate, own, plain, source};
+use crate::beside::{beside_table, estimate, own, plain, source};
 use crate::claim::{percent, percent_more};
 
 pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
@@ -17,17 +17,9 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
         });
         rows.push(source(format!("Qian & Wang, {}", level.theirs), cells));
         let Some(ours) = ours else { continue };
-        let effects: &[(Effect, &str)] = if ours.has_load() {
-            &[
-                (Effect::Both, "with its load"),
-                (Effect::Program, "beside its load"),
-                (Effect::Load, "the load alone"),
-            ]
-        } else {
-            &[(Effect::Program, "with the program")]
-        };
-        let here = effects.iter().filter_map(|&(effect, words)| {
+        let here = ours.effects().iter().filter_map(|&(effect, words)| {
             let found = ours.at(level.ours, effect)?;
+            let words = if words.is_empty() { "with the program" } else { words };
             Some(own(format!("here, {}, {words}", level.ours), cells_of(ours, found)))
         });
         rows.extend(here);
@@ -38,18 +30,18 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     } else {
         ""
     };
-    BesideTable {
-        title: format!("What {} takes from a tar", original.who),
-        columns: columns("slowdown, %|PCost, %|PCost as printed, %|the program uses, % of a CPU"),
+    beside_table(
+        format!("What {} takes from a tar", original.who),
+        "slowdown, %|PCost, %|PCost as printed, %|the program uses, % of a CPU",
         rows,
-        note: Some(format!(
+        format!(
             "PCost is the sum over the spans of (d' - d) / (d' + d): formula (1) has times in the denominator, but the \
              printed results (10, 13, 55 and 58 % for make) come out only with spans. The paper's rows are computed from \
              {}, in whole seconds. Both are over six spans, from the start to the sixth file; slowdown here is that of the \
              whole tar.{meaning}{}",
             original.table, original.misprints
-        )),
-    }
+        ),
+    )
 }
 
 fn cells_of(ours: &Ours<'_>, found: &Comparison) -> Vec<Option<Cell>> {
@@ -84,15 +76,15 @@ pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
             Some(own(format!("here, {}", condition.name), cells(times_s)))
         }));
     }
-    BesideTable {
-        title: format!("Base sequences ({}): when each mark is reached, in s from the start", original.table),
-        columns: (1..most).map(|at| format!("t{at}, s")).collect(),
+    beside_table(
+        format!("Base sequences ({}): when each mark is reached, in s from the start", original.table),
+        &(1..most).map(|at| format!("t{at}, s")).collect::<Vec<_>>().join("|"),
         rows,
-        note: Some(format!(
+        format!(
             "Ours: means of the trials; the marks are the six planted files, as the paper's, and the end, which is not among its marks.{}",
             original.misprints
-        )),
-    }
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Table 3: total, user and system time of the tar under tcpdump.
 
-use std::collections::BTreeMap;
-
 use netfathom_model::record::{BesideTable, Claim, Comparison, CostTrial, Holds, Origin, Resource};
 use netfathom_stats::Estimate;
 
 use super::claims::in_a_short_tar;
 use super::originals::{Level, TCPDUMP, tar_times};
-use super::ours::{Ours, amount, falls, more, rises};
-use crate::beside::{own, plain, source};
+use super::ours::{Ours, amount, falls, rises};
+use crate::beside::{beside_table, own, plain, source};
 use crate::claim::{above, below, ratio, written};
+use crate::rounds::Rounds;
 
 /// What the paper says of its heaviest load: 7.301 s of system time become 15.668.
 const SYSTEM_TIMES: f64 = 2.0;
@@ -33,16 +32,13 @@ pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
         let here = found.map(|c| here(format!("{}, with its load", level.ours), c.condition));
         [theirs(level.theirs, &format!("tcpdump {}", level.theirs))].into_iter().chain(here)
     });
-    BesideTable {
-        title: "Time of the tar under tcpdump (table 3)".into(),
-        columns: ["total, s", "user, s", "system, s"].map(Into::into).into(),
-        rows: none.chain(levels).collect(),
-        note: Some(
-            "Row 0 has the figures that table 1 has of the intercepted tar. Ours: means of the trials; most kernels divide user and system time by \
-             who runs at each tick."
-                .into(),
-        ),
-    }
+    beside_table(
+        "Time of the tar under tcpdump (table 3)",
+        "total, s|user, s|system, s",
+        none.chain(levels),
+        "Row 0 has the figures that table 1 has of the intercepted tar. Ours: means of the trials; most kernels divide user and system time by \
+         who runs at each tick.",
+    )
 }
 
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
@@ -107,7 +103,7 @@ fn user_time_not_strictly(ours: Option<&Ours<'_>>) -> Claim {
 }
 
 /// A column of table 3 here: by block, without a load and at each level.
-fn column(ours: Option<&Ours<'_>>, of: fn(&CostTrial) -> Option<f64>) -> Vec<BTreeMap<u32, f64>> {
+fn column(ours: Option<&Ours<'_>>, of: fn(&CostTrial) -> Option<f64>) -> Vec<Rounds> {
     let at = |condition: Option<usize>| {
         let of = |trial: &CostTrial| of(trial).filter(|_| trial.failed.is_none());
         ours.zip(condition).map(|(o, condition)| o.blocks(condition, of)).unwrap_or_default()
@@ -117,9 +113,12 @@ fn column(ours: Option<&Ours<'_>>, of: fn(&CostTrial) -> Option<f64>) -> Vec<BTr
 }
 
 /// By how much each row is more than the one before.
-fn row_by_row(rows: &[BTreeMap<u32, f64>]) -> String {
-    let each = TCPDUMP.levels.iter().zip(rows.windows(2));
-    let each = each.map(|(level, row)| format!("{}: {} s", level.ours, written(more(&row[1], &row[0]), 3)));
+fn row_by_row(rows: &[Rounds]) -> String {
+    let each = TCPDUMP
+        .levels
+        .iter()
+        .zip(rows.windows(2))
+        .map(|(level, row)| format!("{}: {} s", level.ours, written(row[1].less(&row[0]).estimate(), 3)));
     let each = each.collect::<Vec<_>>().join("; ");
     format!("more than at the load before, {each} (95 % intervals between blocks, each by itself)")
 }
@@ -152,7 +151,7 @@ mod tests {
     fn the_papers_rows_stand_alone_before_there_is_a_trial() {
         let table = table(None);
         assert_eq!(table.rows.len(), 1 + TCPDUMP.levels.len());
-        assert!(table.rows.iter().all(|row| !row.here && row.cells.len() == 3), "{:?}", table.rows);
+        assert!(table.rows.iter().all(|row| !row.here), "{:?}", table.rows);
         let who: Vec<&str> = table.rows.iter().map(|row| row.who.as_str()).collect();
         assert_eq!(who[..2], ["Qian & Wang, 0", "Qian & Wang, 800kbps"]);
         assert_eq!(claims(None).len(), 5);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::ReproducedRun;
 
-use super::{Experiment, Needs, Report, beside};
+use super::{Experiment, Report, beside};
 
 mod claims;
 mod differences;
@@ -23,7 +23,7 @@ pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     shows: "what a send buffer that is smaller than a write does to a transfer, and where today's kernel stalls",
     quick: Duration::from_secs(75),
     full: Duration::from_secs(600),
-    needs: Needs::Nothing,
+    needs_root: false,
     taps: &[],
     parts: |ground| Ok(plans::parts(ground)),
     tell,

@@ -6,7 +6,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell, SweepPoint, SweepTri
 use super::originals::{self, BYTES, Printed, kb_per_s, write_ms};
 use super::ours::{Ours, mean};
 use super::plans::PATH;
-use crate::beside::{columns, named, own, plain, source};
+use crate::beside::{beside_table, named, own, plain, source};
 
 /// Such as `here, path, -b 1448 -D`.
 fn who(ours: &Ours<'_>, point: &SweepPoint) -> String {
@@ -21,17 +21,14 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
         source(format!("Snader, ttcp {} bsd", of.options), cells.into_iter().chain([None]).collect())
     });
     let here = ours.iter().flat_map(|o| o.books().map(move |p| row(o, p)));
-    BesideTable {
-        title: "2048 writes of 8192 bytes".into(),
-        columns: columns("KB/s (of 1024 bytes)|16,777,216 bytes, s|msec/call, as ttcp counts|a write, ms|send buffer granted, bytes"),
-        rows: printed.chain(here).collect(),
-        note: Some(
-            "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. By our count a write is six \
-             segments, and by the book each waits 200 ms for its acknowledgment. Ours: mean of the trials and \
-             half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate."
-                .into(),
-        ),
-    }
+    beside_table(
+        "2048 writes of 8192 bytes",
+        "KB/s (of 1024 bytes)|16,777,216 bytes, s|msec/call, as ttcp counts|a write, ms|send buffer granted, bytes",
+        printed.chain(here),
+        "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. By our count a write is six \
+         segments, and by the book each waits 200 ms for its acknowledgment. Ours: mean of the trials and \
+         half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate.",
+    )
 }
 
 fn row(ours: &Ours<'_>, point: &SweepPoint) -> BesideRow {
@@ -54,17 +51,14 @@ pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
         source(format!("Snader, ttcp {options} bsd"), vec![None, None, Some(write), None, None])
     });
     let here = ours.iter().flat_map(|o| o.result.points.iter().map(move |p| causes(o, p)));
-    BesideTable {
-        title: "What held it up".into(),
-        columns: columns("limited by|of the time, %|median write call, ms|calls of 30 to 60 ms, of 1000|held up by the send buffer, % of busy time"),
-        rows: traced.into_iter().chain(here).collect(),
-        note: Some(
-            "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
-             acknowledgments (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed ACK of Linux, 40 ms, would show in; two round \
-             trips of the path are shorter. The last column is the kernel's own count (tcp_info, tcpi_sndbuf_limited)."
-                .into(),
-        ),
-    }
+    beside_table(
+        "What held it up",
+        "limited by|of the time, %|median write call, ms|calls of 30 to 60 ms, of 1000|held up by the send buffer, % of busy time",
+        traced.into_iter().chain(here),
+        "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
+         acknowledgments (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed ACK of Linux, 40 ms, would show in; two round \
+         trips of the path are shorter. The last column is the kernel's own count (tcp_info, tcpi_sndbuf_limited).",
+    )
 }
 
 fn causes(ours: &Ours<'_>, point: &SweepPoint) -> BesideRow {
@@ -103,15 +97,12 @@ pub fn over_path(ours: &[Ours<'_>]) -> Vec<BesideTable> {
         ];
         own(who(path, p), cells)
     };
-    vec![BesideTable {
-        title: format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),
-        columns: columns("send buffer granted, bytes|KB/s (of 1024 bytes)|bytes a round trip|bytes a round trip / buffer"),
-        rows: path.result.points.iter().map(row).collect(),
-        note: Some(
-            "The source has no such path: all rows are of this machine. The kernel grants a buffer twice over, to have \
-             room for its own data, and lets one more packet in, of up to 64 KB, as long as the buffer is not full: what \
-             goes in a round trip is therefore more than the buffer, and the more so the smaller it is."
-                .into(),
-        ),
-    }]
+    vec![beside_table(
+        format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),
+        "send buffer granted, bytes|KB/s (of 1024 bytes)|bytes a round trip|bytes a round trip / buffer",
+        path.result.points.iter().map(row),
+        "The source has no such path: all rows are of this machine. The kernel grants a buffer twice over, to have \
+         room for its own data, and lets one more packet in, of up to 64 KB, as long as the buffer is not full: what \
+         goes in a round trip is therefore more than the buffer, and the more so the smaller it is.",
+    )]
 }

@@ -6,9 +6,9 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Claim, Holds, Origin};
 
 use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, what, zccl};
-use super::rounds::Rounds;
 use super::tables::quantity;
 use crate::claim::{above, percent, within, written};
+use crate::rounds::Rounds;
 
 /// Much slower is what is significantly below this part of the sockets' rate.
 const MUCH_SLOWER: f64 = 0.5;

@@ -55,13 +55,13 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
     // Adaptive is many times as fast one way, which would hide all others: it is in the table.
     let strategies = [Strategy::Zccl, Strategy::Inline];
     let ours = ours.extremes().into_iter().flat_map(|pair| strategies.map(|s| here(pair, s)));
-    Figure {
-        title: if slower { "Slowdown by the library" } else { "The library beside sockets" }.into(),
-        x: AXIS.into(),
-        y: if slower { "slowdown, %" } else { "% of the sockets' rate" }.into(),
-        kind: FigureKind::Lines,
-        series: [theirs(format!("{WHO}, ZCCL"), there)].into_iter().chain(ours).collect(),
-    }
+    let (title, y) = if slower {
+        ("Slowdown by the library", "slowdown, %")
+    } else {
+        ("The library beside sockets", "% of the sockets' rate")
+    };
+    let series = [theirs(format!("{WHO}, ZCCL"), there)].into_iter().chain(ours).collect();
+    beside::lines(title, [AXIS, y], series)
 }
 
 /// What the switch to the sending thread takes, in µs: the paper's figure 7.6 by its caption.
@@ -122,10 +122,9 @@ mod tests {
 
     #[test]
     fn every_size_has_its_place() {
-        for (test, figures) in [(MessageTest::Oneway, 4), (MessageTest::Pingpong, 4), (MessageTest::Post, 4)]
-        {
+        for test in MessageTest::ALL {
             let drawn = drawn(test);
-            assert_eq!(drawn.len(), figures, "{test:?}");
+            assert_eq!(drawn.len(), 4, "{test:?}");
             for figure in &drawn {
                 for series in &figure.series {
                     let xs: Vec<u64> = series.points.iter().map(|p| 1 << p.x as u64).collect();

@@ -9,7 +9,7 @@ use netfathom_model::record::ReproducedRun;
 use super::beside::{found, named};
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, Report};
+use super::{Experiment, Report};
 
 mod anomaly;
 mod claims;
@@ -21,7 +21,6 @@ mod originals;
 mod ours;
 mod placement;
 mod plans;
-mod rounds;
 mod sizes;
 mod tables;
 
@@ -73,7 +72,7 @@ pub static EXPERIMENTS: [Experiment; 9] = [
 const OVER_ETHERNET: Experiment = Experiment {
     quick: Duration::from_secs(110),
     full: Duration::from_secs(900),
-    needs: Needs::Root,
+    needs_root: true,
     ..ONEWAY
 };
 
@@ -84,7 +83,7 @@ const ONEWAY: Experiment = Experiment {
     shows: "what a hand-over to a thread takes from the rate of small messages, and what inline and adaptive make of it",
     quick: Duration::from_secs(90),
     full: Duration::from_secs(600),
-    needs: Needs::Nothing,
+    needs_root: false,
     taps: &[],
     parts: |ground| Ok(sized(ground, plans::ONEWAY, MessageTest::Oneway)),
     tell: |plan, runs| tell_sized(MessageTest::Oneway, plan, runs),

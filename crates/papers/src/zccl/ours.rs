@@ -4,8 +4,8 @@ use netfathom_model::layer::{Form, Layer, SocketOption, Strategy};
 use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial, Shares};
 
-use super::rounds::Rounds;
 use crate::beside;
+use crate::rounds::Rounds;
 
 pub type Ours<'a> = beside::Ours<'a, MessageResult>;
 
@@ -80,12 +80,18 @@ impl<'a> Ours<'a> {
 
     /// A layer's values with both ends in user space, round by round.
     pub fn rounds(&self, pair: usize, bytes: u64, layer: &Layer, value: Value) -> Rounds {
-        Rounds::of(self.cell(Placement::UU, pair, bytes, layer), value)
+        rounds(self.cell(Placement::UU, pair, bytes, layer), value)
     }
 }
 
 /// What is taken from a trial.
 pub type Value = fn(&MessageTrial) -> Option<f64>;
+
+/// A cell's values; none where it has no trial.
+pub fn rounds(cell: Option<&MessageCell>, value: Value) -> Rounds {
+    let trials = cell.into_iter().flat_map(|cell| &cell.trials);
+    trials.filter_map(|trial| Some((trial.round, value(trial)?))).collect()
+}
 
 /// Messages, round trips or replies a second.
 pub fn per_s(trial: &MessageTrial) -> Option<f64> {

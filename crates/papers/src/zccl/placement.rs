@@ -4,14 +4,15 @@ use netfathom_model::grouping::by_key;
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    AbsentCell, BesideTable, Cell, Claim, Figure, FigureKind, FigureSeries, Holds, MessageTrial, Origin,
+    AbsentCell, BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigureSeries, Holds, MessageTrial,
+    Origin,
 };
 
 use super::originals::{Placed, WHO, placed, source};
-use super::ours::{Ours, Value, a_message_us, per_s, sockets, zccl};
+use super::ours::{Ours, Value, a_message_us, per_s, rounds, sockets, zccl};
 use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, sendfile};
-use super::rounds::Rounds;
-use crate::beside::{self, bar, columns, named, own};
+use crate::beside::{self, bar, beside_table, named, own};
+use crate::rounds::Rounds;
 
 /// A client in the kernel changes little where the rate is significantly within this factor.
 const LITTLE: f64 = 1.05;
@@ -31,7 +32,7 @@ fn parts<'a>(ours: &'a [Ours<'a>]) -> [Part<'a>; 2] {
 
 impl<'a> Part<'a> {
     fn rounds(&self, placement: Placement, pair: usize, layer: &Layer, value: Value) -> Rounds {
-        Rounds::of(self.ours.and_then(|o| o.cell(placement, pair, PLACED_BYTES, layer)), value)
+        rounds(self.ours.and_then(|o| o.cell(placement, pair, PLACED_BYTES, layer)), value)
     }
 
     /// The rate as a multiple of that with both ends in user space.
@@ -76,34 +77,38 @@ pub fn tables(ours: &[Ours<'_>]) -> Vec<BesideTable> {
 }
 
 fn beside(part: &Part<'_>) -> BesideTable {
-    let here = |placement: Placement| {
-        let kb = |pair, layer: &Layer| part.kb_per_s(placement, pair, layer);
-        let gain = |pair, layer: &Layer| part.gain(placement, pair, layer).percent_cell();
-        let row = |pair| {
-            let cells =
-                vec![kb(pair, &sockets()), kb(pair, &zccl()), gain(pair, &sockets()), gain(pair, &zccl())];
-            own(format!("here, {}, {}", placement.name(), part.on(pair)), cells)
-        };
-        let rows = part.pairs().into_iter().map(row);
-        rows.filter(|row| row.cells.iter().any(Option::is_some)).collect::<Vec<_>>()
+    let layers = [sockets(), zccl()];
+    let here = |placement: Placement, pair| {
+        let kb = layers.each_ref().map(|layer| part.kb_per_s(placement, pair, layer));
+        let gain = layers.each_ref().map(|layer| part.gain(placement, pair, layer).percent_cell());
+        [own(format!("here, {}, {}", placement.name(), part.on(pair)), [kb, gain].concat())]
     };
     let there = |row: &Placed| source(row.placement.name(), row.cells.iter().cloned().map(Some).collect());
-    BesideTable {
-        title: format!("User space and kernel, {}", part.words),
-        columns: columns("sockets, kB/s|ZCCL; here zccl, kB/s|gain of sockets, %|gain of ZCCL, %"),
-        rows: placed()
-            .iter()
-            .flat_map(|row| {
-                let theirs = (part.words == ONE_WAY).then(|| there(row));
-                theirs.into_iter().chain(here(row.placement)).collect::<Vec<_>>()
-            })
-            .collect(),
-        note: Some(format!(
+    let rows = placed().into_iter().flat_map(|row| {
+        let theirs = (part.words == ONE_WAY).then(|| there(&row));
+        theirs.into_iter().chain(measured(part, &[row.placement], here))
+    });
+    beside_table(
+        format!("User space and kernel, {}", part.words),
+        "sockets, kB/s|ZCCL; here zccl, kB/s|gain of sockets, %|gain of ZCCL, %",
+        rows,
+        format!(
             "{}U user space, K kernel, the client first; gain: over UU. Ours: {PLACED_BYTES} B, kB of 1000 bytes.{}",
             if part.words == ONE_WAY { "Tables 7.2 and 7.3. " } else { "The paper's test 2 is one way. " },
             part.absent()
-        )),
-    }
+        ),
+    )
+}
+
+/// The rows of each placement and pair of processors, without those that nothing was measured for.
+fn measured<const N: usize>(
+    part: &Part<'_>,
+    placements: &[Placement],
+    rows: impl Fn(Placement, usize) -> [BesideRow; N],
+) -> Vec<BesideRow> {
+    let of = |&placement: &Placement| part.pairs().into_iter().map(move |pair| (placement, pair));
+    let rows = placements.iter().flat_map(of).flat_map(|(placement, pair)| rows(placement, pair));
+    rows.filter(|row| row.cells.iter().any(Option::is_some)).collect()
 }
 
 fn near_client(part: &Part<'_>) -> BesideTable {
@@ -111,21 +116,15 @@ fn near_client(part: &Part<'_>) -> BesideTable {
         let rate = part.rounds(placement, pair, &sendfile(), per_s);
         let of_sockets = rate.over(&part.rounds(placement, pair, &sockets(), per_s));
         let cells = vec![rate.times(PLACED_BYTES as f64 / 1e3).cell(), of_sockets.cell()];
-        own(format!("here, {}, {}", placement.name(), part.on(pair)), cells)
+        [own(format!("here, {}, {}", placement.name(), part.on(pair)), cells)]
     };
-    let all = Placement::ALL
-        .into_iter()
-        .flat_map(|placement| part.pairs().into_iter().map(move |p| (placement, p)));
-    BesideTable {
-        title: "The nearest to a client in the kernel, one way: sendfile".into(),
-        columns: columns("sendfile, kB/s|times the sockets"),
-        rows: all.map(|(p, pair)| row(p, pair)).filter(|r| r.cells.iter().any(Option::is_some)).collect(),
-        note: Some(
-            "Many messages leave with one call, out of a file in memory and without a copy: the loop is in the kernel, \
-             but so is the gain of a call for many. The paper's client in the kernel sent message by message."
-                .into(),
-        ),
-    }
+    beside_table(
+        "The nearest to a client in the kernel, one way: sendfile",
+        "sendfile, kB/s|times the sockets",
+        measured(part, &Placement::ALL, row),
+        "Many messages leave with one call, out of a file in memory and without a copy: the loop is in the kernel, \
+         but so is the gain of a call for many. The paper's client in the kernel sent message by message.",
+    )
 }
 
 fn processor_time(part: &Part<'_>) -> BesideTable {
@@ -138,22 +137,16 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
             .map(|value| part.rounds(placement, pair, layer, value).cell());
         own(format!("here, {}, {layer}, {}", placement.name(), part.on(pair)), cells.into())
     };
-    let all = Placement::ALL.into_iter().flat_map(|placement| {
-        let of_pair = |pair| [sockets(), zccl()].map(|layer| row(placement, pair, &layer));
-        part.pairs().into_iter().flat_map(of_pair).collect::<Vec<_>>()
-    });
-    BesideTable {
-        title: format!("CPU time, {}", part.words),
-        columns: columns("client, µs|server, µs|kernel's workers, µs|client's sleeps, of 1000"),
-        rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
-        note: Some(
-            "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
-             workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive. The client sleeps \
-             where it waits: of sockets one way for room (7.6.4: a sender that is too fast may have to sleep for room), otherwise for an \
-             answer or another thread too."
-                .into(),
-        ),
-    }
+    let of_layers = |placement, pair| [sockets(), zccl()].map(|layer| row(placement, pair, &layer));
+    beside_table(
+        format!("CPU time, {}", part.words),
+        "client, µs|server, µs|kernel's workers, µs|client's sleeps, of 1000",
+        measured(part, &Placement::ALL, of_layers),
+        "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
+         workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive. The client sleeps \
+         where it waits: of sockets one way for room (7.6.4: a sender that is too fast may have to sleep for room), otherwise for an \
+         answer or another thread too.",
+    )
 }
 
 /// Figure 7.2, and the same of round trips.
@@ -194,9 +187,8 @@ fn rates(part: &Part<'_>) -> Option<Figure> {
 pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
     let of_part = |part: &Part<'_>| {
         let Some(pair) = part.ours.and_then(|o| o.extremes().first().copied()) else { return Vec::new() };
-        let of = |(layer, theirs): &(Layer, Theirs)| {
-            [server_gains, client_changes_little, client_is_slower]
-                .map(|claim| claim(part, pair, layer, theirs))
+        let of = |theirs: &Theirs| {
+            [server_gains, client_changes_little, client_is_slower].map(|claim| claim(part, pair, theirs))
         };
         both().iter().flat_map(of).collect()
     };
@@ -205,30 +197,31 @@ pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
 
 /// What the paper has of a layer.
 struct Theirs {
+    layer: Layer,
     name: &'static str,
     server: &'static str,
     client: &'static str,
 }
 
-fn both() -> [(Layer, Theirs); 2] {
+fn both() -> [Theirs; 2] {
     [
-        (
-            sockets(),
-            Theirs { name: "sockets", server: "UK 128.92 %, KK 128.97 % of UU", client: "KU 99.93 % of UU" },
-        ),
-        (
-            zccl(),
-            Theirs {
-                name: "the library",
-                server: "UK 223.98 %, KK 234.65 % of UU",
-                client: "KU 98.73 % of UU",
-            },
-        ),
+        Theirs {
+            layer: sockets(),
+            name: "sockets",
+            server: "UK 128.92 %, KK 128.97 % of UU",
+            client: "KU 99.93 % of UU",
+        },
+        Theirs {
+            layer: zccl(),
+            name: "the library",
+            server: "UK 223.98 %, KK 234.65 % of UU",
+            client: "KU 98.73 % of UU",
+        },
     ]
 }
 
-fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
-    let gain = |placement| part.gain(placement, pair, layer).ratio();
+fn server_gains(part: &Part<'_>, pair: usize, theirs: &Theirs) -> Claim {
+    let gain = |placement| part.gain(placement, pair, &theirs.layer).ratio();
     claim(
         part,
         pair,
@@ -243,8 +236,8 @@ fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) ->
     )
 }
 
-fn client_changes_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
-    let gain = part.gain(Placement::KU, pair, layer);
+fn client_changes_little(part: &Part<'_>, pair: usize, theirs: &Theirs) -> Claim {
+    let gain = part.gain(Placement::KU, pair, &theirs.layer);
     let undecidable = undecidable(part, &gain);
     let near = part.rounds(Placement::UU, pair, &sendfile(), per_s);
     let near = near.over(&part.rounds(Placement::UU, pair, &sockets(), per_s));
@@ -274,8 +267,8 @@ fn client_changes_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &T
 }
 
 /// The surprise of 7.6.4.
-fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
-    let gain = part.gain(Placement::KU, pair, layer);
+fn client_is_slower(part: &Part<'_>, pair: usize, theirs: &Theirs) -> Claim {
+    let gain = part.gain(Placement::KU, pair, &theirs.layer);
     let undecidable = undecidable(part, &gain);
     let gain = gain.ratio();
     claim(

@@ -7,9 +7,9 @@ use super::figures::{AXIS, point};
 use super::originals::WHO;
 use super::ours::{Ours, mean_us, size};
 use super::plans::ways;
-use super::rounds::Rounds;
 use crate::beside::{self, HERE, plain};
 use crate::claim::{ALIKE, within, written};
+use crate::rounds::Rounds;
 
 fn mean_ms(ours: &Ours<'_>, bytes: u64) -> Rounds {
     let [two, ..] = ways();

@@ -1,6 +1,6 @@
 //! What the values of a quantity say: the change, its interval, and whether it is beyond chance.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::print::counted;
 use netfathom_model::verdict::Level;
@@ -17,20 +17,39 @@ pub(super) const STRICT: f64 = 0.95;
 /// Power at the minimum detectable effect.
 pub(super) const FOUND: f64 = 0.8;
 
+/// What a run says, in the order of its record.
+struct Side {
+    all: Vec<Quantity>,
+    /// By name: a record from elsewhere may have hundreds of thousands.
+    places: BTreeMap<String, usize>,
+}
+
+impl Side {
+    fn new(all: Vec<Quantity>) -> Self {
+        let places = all.iter().enumerate().map(|(place, quantity)| (quantity.name.clone(), place)).collect();
+        Self { all, places }
+    }
+
+    fn find(&self, name: &str) -> Option<&Quantity> {
+        self.places.get(name).map(|&place| &self.all[place])
+    }
+}
+
 /// What both runs of a pair say.
-type Sides = (Vec<Quantity>, Vec<Quantity>);
+type Sides = (Side, Side);
 
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
 /// have no part in it.
 pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], rounds: &[usize]) {
-    let of = |run| trust::quantities(run, comparison.forced);
+    let of = |run| Side::new(trust::quantities(run, comparison.forced));
     comparison.withheld = trust::withheld(pairs, comparison.forced);
     let mut sides: Vec<Sides> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
     agree_on_main(&mut sides);
-    let (of_a, of_b) = (of_any(sides.iter().map(|(a, _)| a)), of_any(sides.iter().map(|(_, b)| b)));
+    let of_a = of_any(sides.iter().map(|(a, _)| &a.all));
+    let of_b = of_any(sides.iter().map(|(_, b)| &b.all));
     let least = LEAST_PAIRS.min(sides.len());
     let counts = |name: &str| counting(&sides, name).len() >= least;
-    let in_all = |name: &str| sides.iter().all(|(a, b)| find(a, name).is_some() && find(b, name).is_some());
+    let in_all = |name: &str| sides.iter().all(|(a, b)| a.find(name).is_some() && b.find(name).is_some());
     let only = |of: &[&Quantity]| -> Vec<String> {
         of.iter().map(|q| q.name.clone()).filter(|name| !in_all(name) && !counts(name)).collect()
     };
@@ -72,9 +91,9 @@ impl Levels {
 
 /// What is a main quantity of one run is one of the comparison.
 fn agree_on_main(sides: &mut [Sides]) {
-    let all = || sides.iter().flat_map(|(a, b)| a.iter().chain(b));
+    let all = || sides.iter().flat_map(|(a, b)| a.all.iter().chain(&b.all));
     let main: BTreeSet<String> = all().filter(|q| q.main).map(|q| q.name.clone()).collect();
-    for quantity in sides.iter_mut().flat_map(|(a, b)| a.iter_mut().chain(b)) {
+    for quantity in sides.iter_mut().flat_map(|(a, b)| a.all.iter_mut().chain(&mut b.all)) {
         quantity.main |= main.contains(&quantity.name);
     }
 }
@@ -85,10 +104,6 @@ fn of_any<'a>(runs: impl Iterator<Item = &'a Vec<Quantity>>) -> Vec<&'a Quantity
     let mut all: Vec<&Quantity> = runs.flatten().filter(|quantity| names.insert(&quantity.name)).collect();
     all.sort_by_key(|quantity| !quantity.main);
     all
-}
-
-fn find<'a>(all: &'a [Quantity], name: &str) -> Option<&'a Quantity> {
-    all.iter().find(|quantity| quantity.name == name)
 }
 
 /// The values of a quantity and what they say alone.
@@ -107,16 +122,16 @@ struct Weighed {
 
 /// The values in those pairs where both runs vouch for a quantity, with the pairs' places.
 fn counting(sides: &[Sides], name: &str) -> Vec<(usize, Vec<f64>, Vec<f64>)> {
-    let values = |side: &[Quantity]| find(side, name).map_or(&[][..], |q| &q.trials).to_vec();
+    let values = |side: &Side| side.find(name).map_or(&[][..], |q| &q.trials).to_vec();
     let both = sides.iter().enumerate().map(|(place, (a, b))| (place, values(a), values(b)));
     both.filter(|(_, a, b)| !a.is_empty() && !b.is_empty()).collect()
 }
 
 /// How many pairs count, and how many runs of each side keep the others from it; `None` where all count.
 fn fewer(sides: &[Sides], name: &str, count: usize) -> Option<String> {
-    let is_void = |side: &[Quantity]| find(side, name).is_some_and(|q| q.trials.is_empty());
-    let is_missing = |side: &[Quantity]| find(side, name).is_none();
-    let runs = |is: &dyn Fn(&[Quantity]) -> bool, what: &str| {
+    let is_void = |side: &Side| side.find(name).is_some_and(|q| q.trials.is_empty());
+    let is_missing = |side: &Side| side.find(name).is_none();
+    let runs = |is: &dyn Fn(&Side) -> bool, what: &str| {
         let a = sides.iter().filter(|(a, _)| is(a)).count();
         let b = sides.iter().filter(|(_, b)| is(b)).count();
         (a + b > 0).then(|| format!("{what} in {} of A and {b} of B", counted(a, "run")))

@@ -45,7 +45,7 @@ const KNOWN: &[Known] = &[
     Known("net.core.netdev_max_backlog", "limits received packets waiting for a CPU", ALL),
     Known("net.core.netdev_budget*", "limits packets received in one softirq", ALL),
     Known("net.core.dev_weight*", "limits packets received in one softirq", ALL),
-    Known("net.core.busy_*", "lets readers poll the device instead of sleeping", ALL),
+    Known("net.core.busy_*", "lets readers poll a network card instead of sleeping; not loopback", ALL),
     Known("net.core.default_qdisc", "chooses the qdisc of new devices", ALL),
     Known("net.core.bpf_jit_*", "compiles BPF programs, also those that measure", ALL),
     Known("net.core.rps_sock_flow_entries", "steers packets to the reader's CPU (RFS)", ALL),

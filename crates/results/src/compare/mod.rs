@@ -370,14 +370,6 @@ fn is_same(a: &Record, b: &Record) -> bool {
 }
 
 impl Comparison {
-    /// How many of the main quantities are better, worse, inconclusive, the same.
-    pub fn counts(&self) -> [(Outcome, usize); 4] {
-        [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].map(|outcome| {
-            let those = self.quantities.iter().filter(|q| q.main && q.outcome == outcome);
-            (outcome, those.count())
-        })
-    }
-
     /// Whether both sides have a quantity, but fewer pairs than have an interval.
     pub fn is_in_too_few(&self, name: &str) -> bool {
         [&self.only_a, &self.only_b].iter().all(|names| names.iter().any(|of| of == name))

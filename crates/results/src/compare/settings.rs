@@ -97,28 +97,22 @@ type Values = (Option<String>, Option<String>);
 
 /// A difference by its bare name where all ends of the lab have it, or there is no lab; otherwise by where it is.
 fn differing(name: &str, places: &[Option<&str>], values: &[Values]) -> Vec<Difference> {
-    let difference = |what: String, a: &str, b: &str| Difference::new(what, a.to_owned(), b.to_owned());
-    let differ = |values: &Values| match values {
-        (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
-        _ => None,
+    let differ = |(a, b): &Values| {
+        let difference = Difference::new(name.to_owned(), a.clone()?, b.clone()?);
+        (difference.a != difference.b).then_some(difference)
     };
-    let all: Vec<_> = places.iter().zip(values.iter().map(differ)).collect();
-    let [(_, host), roles @ ..] = all.as_slice() else { return Vec::new() };
-    match roles {
-        [] => host.iter().map(|(a, b)| difference(name.to_owned(), a, b)).collect(),
-        [(_, Some((a, b))), rest @ ..]
-            if rest.iter().all(|(_, other)| other.as_ref() == Some(&(a.clone(), b.clone()))) =>
-        {
-            vec![difference(name.to_owned(), a, b)]
+    let all: Vec<Option<Difference>> = values.iter().map(differ).collect();
+    match &all[..] {
+        [host] => host.iter().cloned().collect(),
+        [_, Some(first), rest @ ..] if rest.iter().all(|other| other.as_ref() == Some(first)) => {
+            vec![first.clone()]
         }
-        _ => {
-            let places = std::iter::once((Some("host"), host))
-                .chain(roles.iter().map(|(role, values)| (**role, values)));
-            let each = places.filter_map(|(place, values)| {
-                let (a, b) = values.as_ref()?;
-                Some(difference(format!("{}: {name}", place?), a, b))
-            });
-            each.collect()
+        each => {
+            let placed = |(place, difference): (&Option<&str>, &Option<Difference>)| {
+                let what = format!("{}: {name}", place.unwrap_or("host"));
+                Some(Difference { what, ..difference.clone()? })
+            };
+            places.iter().zip(each).filter_map(placed).collect()
         }
     }
 }

@@ -24,19 +24,15 @@ pub struct Threshold {
     text: String,
     name: String,
     above: bool,
-    limit: Limit,
+    limit: f64,
+    kind: UnitKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Limit {
-    /// A part of A, 0.05 for 5 %.
-    Relative(f64),
-    /// A difference, and the unit that was written with it.
-    Absolute(f64, UnitKind),
-}
-
+/// What was written with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnitKind {
+    /// It is a part of A, 0.05 for 5 %; with the others a difference.
+    Percent,
     Plain,
     Time,
     Points,
@@ -86,46 +82,45 @@ impl FromStr for Threshold {
         if change.starts_with('=') {
             return Err(wrong("there is only > and <, since no change is exactly anything"));
         }
-        let (limit, value) = limit(change).ok_or_else(|| {
+        let (limit, kind) = limit(change).ok_or_else(|| {
             wrong(if change.is_empty() {
                 "there is no change behind the sign"
             } else {
                 "the change is no number"
             })
         })?;
-        if !value.is_finite() {
+        if !limit.is_finite() {
             return Err(wrong("the change is no finite number"));
         }
-        if matches!(limit, Limit::Relative(part) if part <= -1.0) {
+        if kind == UnitKind::Percent && limit <= -1.0 {
             return Err(wrong("nothing can fall by all of it"));
         }
-        if above && value < 0.0 || !above && value > 0.0 {
+        if above && limit < 0.0 || !above && limit > 0.0 {
             return Err(wrong("it would hold where nothing has changed"));
         }
-        Ok(Self { text: text.into(), name: name.into(), above, limit })
+        Ok(Self { text: text.into(), name: name.into(), above, limit, kind })
     }
 }
 
 /// `5%`, `-200ns`, `0.5pp`, `1k`.
-fn limit(text: &str) -> Option<(Limit, f64)> {
+fn limit(text: &str) -> Option<(f64, UnitKind)> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| *n >= 0.0).map(|n| sign * n);
     if let Some(percent) = digits.strip_suffix('%') {
-        let part = number(percent)? / 100.0;
-        return Some((Limit::Relative(part), part));
+        return Some((number(percent)? / 100.0, UnitKind::Percent));
     }
     let times = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6)];
     let suffixed = times.into_iter().map(|(unit, ns)| (unit, ns, UnitKind::Time));
     for (unit, factor, kind) in suffixed.chain([("pp", 0.01, UnitKind::Points), ("s", 1e9, UnitKind::Time)]) {
         if let Some(value) = digits.strip_suffix(unit).and_then(number) {
-            return Some((Limit::Absolute(value * factor, kind), value * factor));
+            return Some((value * factor, kind));
         }
     }
     let value = number(digits).or_else(|| parse_number(digits).ok().map(|n| sign * n))?;
-    Some((Limit::Absolute(value, UnitKind::Plain), value))
+    Some((value, UnitKind::Plain))
 }
 
 /// What matters most first.
@@ -338,20 +333,18 @@ impl Threshold {
     fn on_scale(&self, quantity: &Compared) -> Result<(f64, Scale), ThresholdError> {
         let (unit, example) = written(quantity.unit);
         let (text, name) = (self.text.clone(), self.name.clone());
-        match (self.limit, quantity.unit) {
-            (Limit::Relative(part), _) if quantity.change.scale == Scale::Ratio => {
-                Ok((1.0 + part, Scale::Ratio))
+        match (self.kind, quantity.unit) {
+            (UnitKind::Percent, _) if quantity.change.scale == Scale::Ratio => {
+                Ok((1.0 + self.limit, Scale::Ratio))
             }
             // Nothing changed, whatever a part of it would be.
-            (Limit::Relative(_), _) if quantity.outcome == Outcome::Same => Ok((0.0, Scale::Difference)),
-            (Limit::Relative(_), _) => Err(ThresholdError::NoRatio { text, name, example }),
-            (Limit::Absolute(value, UnitKind::Time), Unit::Nanoseconds)
-            | (Limit::Absolute(value, UnitKind::Points), Unit::Share)
-            | (
-                Limit::Absolute(value, UnitKind::Plain),
-                Unit::Share | Unit::PerSecond | Unit::BytesPerSecond | Unit::Ratio | Unit::Count,
-            ) => Ok((value, Scale::Difference)),
-            (Limit::Absolute(..), _) => Err(ThresholdError::Unit { text, name, unit, example }),
+            (UnitKind::Percent, _) if quantity.outcome == Outcome::Same => Ok((0.0, Scale::Difference)),
+            (UnitKind::Percent, _) => Err(ThresholdError::NoRatio { text, name, example }),
+            (UnitKind::Time, Unit::Nanoseconds) | (UnitKind::Points, Unit::Share) => {
+                Ok((self.limit, Scale::Difference))
+            }
+            (UnitKind::Plain, of) if of != Unit::Nanoseconds => Ok((self.limit, Scale::Difference)),
+            _ => Err(ThresholdError::Unit { text, name, unit, example }),
         }
     }
 

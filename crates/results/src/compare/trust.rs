@@ -87,7 +87,7 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     }));
     if design == Design::Pairs && trusted.pairs.len() < LEAST_PAIRS {
         let (left, all) = (trusted.pairs.len(), pairs.len());
-        let remedy = if left == all { "take more rounds" } else { "see to what makes the others VOID" };
+        let remedy = if left == all { "take more rounds" } else { "remove what makes the others VOID" };
         trusted
             .obstacles
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));

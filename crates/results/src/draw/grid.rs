@@ -2,7 +2,7 @@
 //! their figures, and at last goes on below itself, so that nothing is cut.
 
 use super::bar::bar;
-use super::{escape, wrapping};
+use super::{escape, wrapping_of};
 use crate::page::{Align, Cell, Row, Table, printable};
 
 const GAP: usize = 2;
@@ -224,7 +224,7 @@ fn above(line: Line, room: usize) -> Vec<Line> {
 /// A text behind the cells of a line, wrapped under itself.
 fn run_on(line: &str, text: &str, width: usize) -> Vec<String> {
     let inset = " ".repeat(line.chars().count() + GAP);
-    let options = wrapping(width).initial_indent(&inset).subsequent_indent(&inset);
+    let options = wrapping_of(text, width).initial_indent(&inset).subsequent_indent(&inset);
     let parts = textwrap::wrap(text, options);
     let head = |i| if i == 0 { format!("{line}{}", " ".repeat(GAP)) } else { inset.clone() };
     parts.iter().enumerate().map(|(i, p)| head(i) + p.get(inset.len()..).unwrap_or_default()).collect()

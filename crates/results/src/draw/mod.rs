@@ -6,7 +6,10 @@ pub(crate) mod escape;
 mod grid;
 mod sheet;
 
-use textwrap::{Options, WordSplitter};
+use std::mem;
+
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::page::{LEAST_WIDTH, Page};
 use sheet::{Medium, Sheet};
@@ -49,14 +52,40 @@ pub fn markdown(page: &Page) -> String {
     Sheet::draw(page, usize::MAX, Medium::Markdown)
 }
 
-/// How prose is wrapped: at the hyphens of words, but not within what is copied, such as the name of a quantity, a path
-/// or an option.
+/// How prose is wrapped: at the hyphens of words, but not within what is copied, such as the name of a quantity, a path,
+/// an option or a command in backquotes.
 pub fn wrapping(width: usize) -> Options<'static> {
-    Options::new(width).word_splitter(WordSplitter::Custom(|word| {
+    let splitter = WordSplitter::Custom(|word| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '`' | '\''));
         let is_prose = !bare.starts_with('-') && bare.chars().all(|c| c.is_alphabetic() || c == '-');
         if is_prose { WordSplitter::HyphenSplitter.split_points(word) } else { Vec::new() }
+    });
+    Options::new(width).word_separator(WordSeparator::Custom(words)).word_splitter(splitter)
+}
+
+/// The same of a text: a command that is wider than a line stays whole.
+fn wrapping_of(text: &str, width: usize) -> Options<'static> {
+    let has_command = words(text).any(|word| command(&word).is_some_and(|rest| rest.contains('`')));
+    wrapping(width).break_words(!has_command)
+}
+
+/// A command is one word: in two lines it cannot be pasted.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let (mut from, mut to, mut is_open) = (0, 0, false);
+    Box::new(WordSeparator::AsciiSpace.find_words(line).filter_map(move |word| {
+        to += word.word.len() + word.whitespace.len();
+        is_open = match is_open {
+            true => !word.contains('`'),
+            false => command(&word).is_some_and(|rest| !rest.contains('`')) && line[to..].contains('`'),
+        };
+        (!is_open).then(|| Word::from(&line[mem::replace(&mut from, to)..to]))
     }))
+}
+
+/// What follows the backquote that begins a command.
+fn command(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('`')?;
+    rest.starts_with(|c: char| c.is_alphanumeric() || c == '/').then_some(rest)
 }
 
 #[cfg(test)]
@@ -78,5 +107,18 @@ mod tests {
             assert!(lines(&text).lines().any(|line| line == name), "{}", lines(&text));
         }
         assert_eq!(lines("at a-name.that-is-wider-than-a-line").lines().count(), 3);
+    }
+
+    #[test]
+    fn a_command_is_on_one_line() {
+        let lines = |text: &str| textwrap::wrap(text, wrapping_of(text, 24)).join("\n");
+        assert_eq!(lines("find out on what (`strace -p 7`), or"), "find out on what\n(`strace -p 7`), or");
+        let wide = "`echo -1 > '/sys/fs/cgroup/a/cpu.cfs_quota_us'`";
+        assert_eq!(lines(&format!("raise it, or: {wide}")), format!("raise it, or:\n{wide}"));
+        for text in
+            ["a ` that ends nowhere, in a text of two lines", "a ` b ` or a-name.that-is-wider-than-a-line"]
+        {
+            assert!(lines(text).lines().all(|line| line.len() <= 24), "{}", lines(text));
+        }
     }
 }

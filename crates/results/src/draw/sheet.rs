@@ -2,7 +2,7 @@
 
 use netfathom_model::print::counted;
 
-use super::{escape, grid, wrapping};
+use super::{escape, grid, wrapping_of};
 use crate::page::{Block, Page, Style, Table, printable};
 
 /// What a page takes at most, in bytes; a record may have a million of anything.
@@ -223,8 +223,9 @@ impl Sheet {
     }
 
     fn wrap(&self, first: &str, rest: &str, text: &str) -> Vec<String> {
-        let options = wrapping(self.width).initial_indent(first).subsequent_indent(rest);
-        textwrap::wrap(&printable(text), options).into_iter().map(Into::into).collect()
+        let text = printable(text);
+        let options = wrapping_of(&text, self.width).initial_indent(first).subsequent_indent(rest);
+        textwrap::wrap(&text, options).into_iter().map(Into::into).collect()
     }
 
     fn line(&mut self, style: Style, text: &str) {

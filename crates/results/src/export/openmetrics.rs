@@ -15,7 +15,7 @@ use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 pub use text::Dialect;
 
 use super::ExportError;
-use crate::quantity::{self, Counter, Histogram, Quantity, Unit, figures, histograms};
+use crate::quantity::{self, Counter, Gauge, Histogram, Quantity, Unit, figures, histograms};
 
 /// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
 const GRAIN: u32 = 2;
@@ -92,6 +92,10 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
     }
     for counter in figures(measurement).counters() {
         total(&mut families, measurement, counter);
+    }
+    for Gauge { name: of, title, value } in figures(measurement).gauges() {
+        let metric = Metric { labels: Vec::new(), value: Value::Gauge(value as f64) };
+        metrics(&mut families, &name(measurement, of, ""), "", title.into()).push(metric);
     }
     for set in histograms(measurement) {
         let labels = vec![label("quantity", &set.name)];

@@ -2,8 +2,9 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{JoinResult, JoinedSpan};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
-use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, of_times};
+use super::{Curve, Figures, Histogram, MAIN, Quantity, of_times};
 
 impl Figures for JoinResult {
     /// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
@@ -14,16 +15,17 @@ impl Figures for JoinResult {
         named(self).flat_map(of_span).collect()
     }
 
+    fn level(&self, verdict: &Verdict, name: &str) -> Level {
+        let direction = name.split('.').next().and_then(Direction::named);
+        verdict.of(direction.map_or(Part::Between, Part::from))
+    }
+
     fn histograms(&self) -> Vec<Histogram<'_>> {
         named(self).map(|(name, span)| Histogram::of_run((name, &span.times))).collect()
     }
 
     fn curves(&self) -> Vec<Curve> {
         named(self).map(|(name, span)| Curve::times(name, None, &span.series)).collect()
-    }
-
-    fn pooled(&self) -> Vec<Pooled> {
-        named(self).map(|(name, span)| Pooled::new(name, &span.times)).collect()
     }
 }
 

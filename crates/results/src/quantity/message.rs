@@ -51,13 +51,17 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
         let values = cell.trials.iter().filter_map(value).collect();
         make(format!("{prefix}.{what}"), format!("{who}: {title}"), values)
     };
-    let p99 = |trial: &MessageTrial| cell.median_ns(trial).map(|_| trial.p99_ns as f64);
+    let timed = |ns: fn(&MessageTrial) -> Option<i64>| {
+        move |trial: &MessageTrial| cell.median_ns(trial).and(ns(trial)).map(|ns| ns as f64)
+    };
     let cpu = |end: Side| move |trial: &MessageTrial| trial.cpu_ns_per_message(end);
     let there_and_back = result.plan.test == MessageTest::Pingpong;
     vec![
         of(Quantity::rate, "rate", result.plan.test.counts(), &MessageTrial::per_s).main(!there_and_back),
         of(Quantity::time, "p50", "time, p50", &|t| cell.median_ns(t)).main(there_and_back),
-        of(Quantity::time, "p99", "time, p99", &p99).main(there_and_back),
+        of(Quantity::time, "p99", "time, p99", &timed(|t| Some(t.p99_ns))).main(there_and_back),
+        of(Quantity::time, "p999", "time, p99.9", &timed(|t| t.p999_ns)),
+        of(Quantity::time, "max", "time, longest", &timed(|t| t.max_ns)),
         of(Quantity::share, "lost", "messages that did not come", &lost),
         of(Quantity::time, "client.cpu", "CPU time of the client a message", &cpu(Side::Client)),
         of(Quantity::time, "server.cpu", "CPU time of the server a message", &cpu(Side::Server)),

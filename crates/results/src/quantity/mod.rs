@@ -128,10 +128,15 @@ pub(crate) trait Figures {
     }
     /// The main distributions, over all trials.
     fn pooled(&self) -> Vec<Pooled> {
-        Vec::new()
+        let of_run = self.histograms().into_iter().filter(|set| set.trial.is_none());
+        of_run.map(|set| Pooled::new(set.name, set.times)).collect()
     }
     /// What a run that goes on has counted so far.
     fn counters(&self) -> Vec<Counter> {
+        Vec::new()
+    }
+    /// What a run that goes on has at the moment.
+    fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
     /// What a run that goes on is of, as the arguments that name it.
@@ -161,6 +166,15 @@ pub struct Counter {
     /// [`Unit::Count`] or [`Unit::Nanoseconds`].
     pub unit: Unit,
     pub labels: Vec<(&'static str, String)>,
+    pub value: u64,
+}
+
+/// A count that may also fall.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge {
+    /// Lower-case words with underscores.
+    pub name: &'static str,
+    pub title: &'static str,
     pub value: u64,
 }
 

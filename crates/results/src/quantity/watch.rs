@@ -2,10 +2,11 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
-    Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchSlow, WatchedStage,
+    Distribution, SlowMessage, WatchDrop, WatchFound, WatchPrograms, WatchResult, WatchSend, WatchSlow,
+    WatchedStage,
 };
 
-use super::{Better, Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, word};
+use super::{Better, Counter, Figures, Gauge, Histogram, MAIN, Quantity, Unit, of_times, word};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
@@ -100,7 +101,24 @@ impl Figures for WatchResult {
             ]
         };
         all.extend(self.slow.iter().flat_map(slow));
+        let late = |of: &WatchFound| {
+            [
+                count("late_processes", "Processes of the target found after the start", of.late_processes),
+                count("late_sockets", "UDP sockets of these processes that were found late", self.late),
+            ]
+        };
+        all.extend(self.found.iter().flat_map(late));
         all
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let of = |of: &WatchFound| {
+            [
+                Gauge { name: "processes", title: "Processes of the target that live", value: of.processes },
+                Gauge { name: "sockets", title: "Sockets that these processes have open", value: of.sockets },
+            ]
+        };
+        self.found.iter().flat_map(of).collect()
     }
 
     fn target(&self) -> Option<String> {
@@ -109,10 +127,6 @@ impl Figures for WatchResult {
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
         sets(self).map(Histogram::of_run).collect()
-    }
-
-    fn pooled(&self) -> Vec<Pooled> {
-        sets(self).map(|(name, times)| Pooled::new(name, times)).collect()
     }
 }
 

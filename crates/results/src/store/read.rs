@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
 use netfathom_model::record::{Record, SCHEMA_VERSION};
@@ -60,6 +61,11 @@ pub fn read_run(out: &Path, name: &OsStr) -> Result<Record, ReadError> {
 }
 
 fn read_file(path: &Path) -> Result<Record, ReadError> {
+    if is_fifo(path) {
+        let why =
+            "it is a FIFO, and it may never have a writer; for a record from a pipe write -, standard input";
+        return Err(ReadError::NotARun { path: path.to_owned(), why: why.into() });
+    }
     match File::open(path) {
         // Of a file it is known without reading.
         Ok(file) if file.metadata().is_ok_and(|about| about.len() > MOST_RECORD_BYTES) => {
@@ -71,6 +77,11 @@ fn read_file(path: &Path) -> Result<Record, ReadError> {
         }
         Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
     }
+}
+
+/// A pipe between processes, as of `<(...)`, has a writer, and no path that it is found by.
+fn is_fifo(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo()) && path.canonicalize().is_ok()
 }
 
 fn read_from(path: &Path, from: impl Read) -> Result<Record, ReadError> {

@@ -66,7 +66,7 @@ macro_rules! optional {
 }
 
 /// The columns, in the order of the fields.
-pub(crate) const FIELDS: [Field; 17] = [
+pub(crate) const FIELDS: [Field; 19] = [
     // More trials than a run can have would be of a foreign file: they are no trial's.
     Field {
         name: "trial",
@@ -90,6 +90,8 @@ pub(crate) const FIELDS: [Field; 17] = [
     optional!(receive_call_ns),
     optional!(sock_recv_length_ns),
     optional!(received_ns),
+    optional!(tx_disturbed),
+    optional!(rx_disturbed),
 ];
 
 /// Begins a file of rows with these columns: the name of each, whether it is optional, and its types.

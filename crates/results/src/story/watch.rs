@@ -146,7 +146,7 @@ fn send_begin(send: &WatchSend) -> &'static str {
     let called: u64 =
         send.stages.iter().filter(|of| of.stage == WatchStage::Socket).map(|of| of.times.n).sum();
     match (send.datagram_calls, called) {
-        (Some(false), 0) => "the device's queue",
+        (Some(false), 0) => way::QUEUE,
         (Some(false), _) => "send call (UDP: the device's queue)",
         _ => way::CALL,
     }
@@ -233,16 +233,17 @@ fn remarks(result: &WatchResult) -> Vec<String> {
 /// The payload of a larger message fits into no single packet of an Ethernet.
 const MTU: f64 = 1500.0;
 
-/// Where a message of TCP is no unit of the application: `a message is what TCP gets at once`.
+/// Where a message is no unit of the application: what GRO joined, or a part of a stream.
 fn joined(result: &WatchResult) -> Option<String> {
     let account = &result.account;
     let mean = account.bytes_timed as f64 / account.timed.saturating_add(account.merged).max(1) as f64;
-    let is_tcp = !result.datagrams && !result.plan.follows_unix();
-    (is_tcp && mean > MTU).then(|| {
-        format!(
-            "a received message is what TCP gets at once, {} on average, not what one call wrote",
-            bytes(mean)
-        )
+    let (protocol, is) = match account.udp {
+        0 => ("TCP", "not what one call wrote"),
+        n if n == account.seen => ("UDP", "with UDP_GRO several datagrams"),
+        _ => return None,
+    };
+    (!result.plan.follows_unix() && mean > MTU).then(|| {
+        format!("a received message is what {protocol} gets at once, {} on average, {is}", bytes(mean))
     })
 }
 
@@ -286,9 +287,9 @@ fn followed(result: &WatchResult) -> String {
 const MOST_DROPS: usize = 6;
 
 fn account(page: &mut Page, result: &WatchResult) {
-    // Slow messages leave no room for it, nor do the processes of a host beside two directions.
-    let is_main =
-        result.slow.is_none() && (result.plan.target != WatchTarget::All || result.plan.directions.len() < 2);
+    // Slow messages leave no room for it, nor do processes of a host or sockets beside two directions.
+    let has_list = result.plan.target == WatchTarget::All || result.plan.by_socket;
+    let is_main = result.slow.is_none() && !(has_list && result.plan.directions.len() > 1);
     page.head("Account: what became of the messages", is_main);
     let receives = result.plan.watches(Direction::Rx);
     let of_sent = result.send.as_ref().map(|send| ("sent", sent(send)));

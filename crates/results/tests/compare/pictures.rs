@@ -1,5 +1,6 @@
 //! Comparisons as people see them, with records that mean no good too.
 
+use netfathom_model::record::Measurement;
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::compare::{Comparison, Gates, Run, Wishes, apart, gates, pairs};
 use netfathom_results::page::{Axis, Chart, Page};
@@ -167,4 +168,16 @@ fn without_a_significant_change_the_closest_one_is_named() {
         alone.contains("netfathom compare --run 'ARGS OF A'") && !alone.contains("not significant"),
         "{alone}"
     );
+}
+
+#[test]
+fn runs_of_watch_are_interleaved_by_commands_that_start_the_program() {
+    let a = Run { name: "a".into(), record: fixture("watch") };
+    let mut b = a.clone();
+    b.record.id.push('x');
+    let Measurement::Watch(watch) = &mut b.record.measurement else { panic!("another measurement") };
+    watch.total.mean_ns *= 2.0;
+    let [text, ..] = drawn(apart(&a, &b, &FORCE).unwrap());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("interleave: netfathom compare --before-a 'START A' --before-b"), "{text}");
 }

@@ -1,11 +1,14 @@
 //! Every measurement has its quantities.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Measurement, Series, TrialKind, UndisturbedTimes, Value, WatchDrop};
 use netfathom_model::verdict::{Level, Part, Verdict};
+use netfathom_results::compare::{Gates, Run, Wishes, apart};
 use netfathom_results::quantity::{Better, Quantity, Unit, level, of};
+use netfathom_results::story;
 
 use crate::fixtures::{ALL, fixture};
 
@@ -180,4 +183,45 @@ fn the_parts_of_an_experiment_carry_its_name() {
     let all = of(&fixture("reproduce").measurement);
     assert!(named(&all, "outgoing.tx.mean").main);
     assert!(all.iter().any(|quantity| quantity.name.starts_with("incoming-load-beside-it.")));
+}
+
+#[test]
+fn messages_have_the_tail_that_each_trial_saw() {
+    let mut record = fixture("message");
+    let Measurement::Message(message) = &mut record.measurement else { panic!("another measurement") };
+    for trial in message.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        (trial.p999_ns, trial.max_ns) = (Some(30_000), Some(70_000));
+    }
+    let all = of(&record.measurement);
+    let first = |end: &str| all.iter().find(|q| q.name.ends_with(end)).map(|q| (q.trials[0], q.main));
+    assert_eq!([first(".p999"), first(".max")], [Some((30_000.0, false)), Some((70_000.0, false))]);
+}
+
+/// Of records with that many stages: each has several quantities.
+fn time_to_compare(of_a: usize, of_b: usize) -> Duration {
+    let [a, b] = [("a", of_a), ("b", of_b)].map(|(name, stages)| {
+        let mut record = fixture("watch");
+        record.id = name.into();
+        let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
+        let first = watch.stages.iter().find(|stage| stage.times.n > 0).expect("times").clone();
+        watch.stages = vec![first; stages];
+        Run { name: name.into(), record }
+    });
+    let since = Instant::now();
+    let compared = apart(&a, &b, &Wishes { force: true }).unwrap();
+    let all = compared.quantities.len() + compared.only_a.len();
+    assert!(all > 4 * of_a, "{all}");
+    drop(story::compare::of(&[(compared, Gates::default())]));
+    since.elapsed()
+}
+
+#[test]
+fn a_comparison_takes_time_by_its_quantities_and_not_by_their_square() {
+    for has_few in [false, true] {
+        // The shortest of three: other programs have the CPU meanwhile.
+        let time = |stages| (0..3).map(|_| time_to_compare(stages, if has_few { 1 } else { stages })).min();
+        let [few, many] = [500, 4000].map(|stages| time(stages).unwrap());
+        // 8 times, not 64.
+        assert!(many < few * 24, "{few:?} {many:?}");
+    }
 }

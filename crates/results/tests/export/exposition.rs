@@ -1,6 +1,8 @@
 //! What an exporter shows, by the reference parsers.
 
-use netfathom_model::record::{Measurement, SocketWay, WatchSocket, WatchTimes, WatchedStage, WatchedSum};
+use netfathom_model::record::{
+    Measurement, SocketWay, WatchFound, WatchSocket, WatchTimes, WatchedStage, WatchedSum,
+};
 use netfathom_results::export::{self, Dialect, Part};
 use netfathom_testkit::test_name;
 
@@ -67,6 +69,7 @@ fn both_texts_of_an_exporter_have_the_same_samples() {
     let mut measurement = run("watch-slow").record.measurement;
     let Measurement::Watch(watch) = &mut measurement else { panic!() };
     watch.slow.as_mut().unwrap().applications = 4;
+    watch.found = Some(WatchFound { processes: 2, sockets: 9, late_processes: 1 });
     let exposition = export::exposition(&measurement, &[]);
     let dir = tempfile::tempdir().unwrap();
     let parsed = |name: &str, parser: &str, text: String| {
@@ -83,10 +86,12 @@ fn both_texts_of_an_exporter_have_the_same_samples() {
         assert_eq!(of(&open), of(&plain), "{kind}");
     }
     let Measurement::Watch(watch) = &measurement else { panic!() };
-    let slow = |of: &str| {
-        let name = format!("netfathom_watch_slow_{of}_total");
-        samples(&open, "counter").find(|s| s[0] == name.as_str()).unwrap()[2].as_f64().unwrap()
+    let value = |kind, of: &str| {
+        let name = format!("netfathom_watch_{of}");
+        samples(&open, kind).find(|s| s[0] == name.as_str()).unwrap()[2].as_f64().unwrap()
     };
-    let kept = watch.slow.as_ref().unwrap().kept as f64;
-    assert_eq!((slow("messages"), slow("answers")), (kept - 4.0, 4.0));
+    let slow = ["slow_messages_total", "slow_answers_total"].map(|of| value("counter", of));
+    assert_eq!(slow, [watch.slow.as_ref().unwrap().kept as f64 - 4.0, 4.0]);
+    assert_eq!(["processes", "sockets"].map(|of| value("gauge", of)), [2.0, 9.0]);
+    assert_eq!(value("counter", "late_processes_total"), 1.0);
 }

@@ -8,7 +8,7 @@ use netfathom_model::record::{
     MessageCell, MessageResult, Record, State,
 };
 use netfathom_model::verdict::Level;
-use netfathom_results::story;
+use netfathom_results::{draw, story};
 
 use crate::contract::{self, flat};
 use crate::curves::{curve, same};
@@ -60,6 +60,14 @@ fn each_test_is_answered_by_what_it_is_about() {
 }
 
 #[test]
+fn the_p99_of_the_first_layer_stands_beside_its_median() {
+    let heads = "bytes +nodelay p99 ";
+    let of = |test| flat(&sane(&message(|m| m.plan.test = test)));
+    assert!(of(MessageTest::Pingpong).contains(heads), "{}", of(MessageTest::Pingpong));
+    assert!(!of(MessageTest::Post).contains(heads), "rates have none");
+}
+
+#[test]
 fn a_void_cell_has_its_reason_in_place_of_a_value_and_no_part_in_the_answer() {
     let record = message(|m| {
         m.remedies.clear();
@@ -95,6 +103,16 @@ fn the_only_layer_stands_by_itself() {
     });
     let text = flat(&sane(&record));
     assert!(text.contains("4-byte RTT: 4.37 µs ± 0.49 with “write+nodelay” -"), "{text}");
+}
+
+#[test]
+fn the_table_on_screen_is_that_of_the_answer() {
+    let record = message(|m| {
+        m.remedies.clear();
+        m.cells.iter_mut().for_each(|cell| cell.pair = 1 - cell.pair);
+    });
+    let text = flat(&draw::short(&story::of(&record), 80, false));
+    assert!(text.contains("UU on CPUs 0 and 1 (apart):") && !text.contains("UU on CPU 1 alone:"), "{text}");
 }
 
 /// The answer is of one CPU; the second one is that of another pair.

@@ -21,6 +21,8 @@ fn sample(i: u64) -> Sample {
         sent_ns: 1_000_040 + i * 5_000,
         net_dev_queue_ns: Some(1_001_000 + i * 5_000),
         received_ns: (!i.is_multiple_of(10)).then_some(1_007_000 + i * 5_000),
+        tx_disturbed: (!i.is_multiple_of(10)).then_some(i % 2),
+        rx_disturbed: (!i.is_multiple_of(10)).then_some(i % 3 % 2),
         ..Sample::default()
     }
 }

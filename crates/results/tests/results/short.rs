@@ -1,7 +1,7 @@
 //! The short view: the answer in a line, and a page of 40 lines.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::{InsertedDelay, Until, WatchTarget};
+use netfathom_model::plan::{ClockChoice, InsertedDelay, Until, WatchTarget};
 use netfathom_model::print::percent;
 use netfathom_model::record::{
     Cause, Ended, Measurement, PathSummary, Precision, Series, Undisturbed, UndisturbedTimes, Value, Width,
@@ -84,6 +84,21 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
 }
 
 #[test]
+fn a_fitted_time_to_receive_has_what_the_time_to_send_lost_if_one_log_has_both() {
+    let fitted = |has_both: bool| {
+        let mut record = fixture("join");
+        let Measurement::Join(result) = &mut record.measurement else { unreachable!() };
+        result.plan.clock = ClockChoice::Fitted;
+        result.logs[1].has_sent = has_both;
+        draw::short(&story::of(&record), 200, false)
+    };
+    let (both, each) = (fitted(true), fitted(false));
+    assert!(both.contains("(with the shortest time to send) to receive"), "{both}");
+    assert!(both.contains("zero, except to receive, which has what that removed"), "{both}");
+    assert!(each.contains("(above the shortest) to receive") && !each.contains("except"), "{each}");
+}
+
+#[test]
 fn answers_that_are_faster_under_load_are_explained() {
     let text = |part: i64| {
         let mut record = fixture("load");
@@ -93,8 +108,8 @@ fn answers_that_are_faster_under_load_are_explained() {
         summary.echo_loaded.as_mut().unwrap().response.p50_ns = idle_ns * part / 100;
         draw::short(&story::of(&record), 80, false)
     };
-    assert!(text(25).contains("loaded is faster than idle"), "{}", text(25));
-    assert!(!text(95).contains("loaded is faster than idle"), "{}", text(95));
+    assert!(text(25).contains("the loaded median is below the idle one"), "{}", text(25));
+    assert!(!text(95).contains("the loaded median is below"), "{}", text(95));
 }
 
 #[test]

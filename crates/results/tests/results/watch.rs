@@ -4,8 +4,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{
     CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, State, WatchAccount, WatchProcesses,
-    WatchPrograms, WatchResult, WatchSendAccount, WatchSent, WatchSocket, WatchStage, WatchTimes, WatchUser,
-    WatchedProcess, WatchedSum,
+    WatchPrograms, WatchResult, WatchSendAccount, WatchSent, WatchSocket, WatchSpread, WatchStage,
+    WatchTimes, WatchUnread, WatchUser, WatchedProcess, WatchedSum,
 };
 use netfathom_model::verdict::Finding;
 use netfathom_results::render::html;
@@ -55,6 +55,7 @@ fn what_part_of_a_wait_has_no_holder_is_named_beside_the_holder() {
                 process: None,
                 stages: vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: waited_us * 1000 }],
                 stopped_ns: 0,
+                throttled_ns: 0,
                 stays: (held_us > 0).then_some(stay).into_iter().collect(),
             }];
         });
@@ -97,47 +98,63 @@ fn a_record_from_before_the_first_message_is_only_partial() {
     assert!(text.contains("NOT WHOLE: watched for 0 ns; the record is partial"), "{text}");
 }
 
-/// The short view of programs with `runs` calls and this share of a CPU in a second, in a run with this number of messages.
-fn overhead(runs: u64, share: f64, messages: u64) -> String {
+/// The short view of programs that took this share of a CPU, in 10,000 calls, in each sample of a second: with the messages
+/// of the samples, and those of the run.
+fn overhead(share: f64, samples: [u64; 3], messages: u64) -> String {
     let ns = (share * 1e9) as u64;
+    let mut programs = WatchPrograms::default();
+    for messages in samples {
+        let spread = WatchSpread::of(ns, messages);
+        programs.add(&WatchPrograms { sampled_ns: 1_000_000_000, messages, runs: 10_000, ns, spread });
+    }
     let record = with("watch", |watch| {
         watch.account.seen = messages;
-        // A sample without any.
-        watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000_000, messages: 0, runs, ns });
+        watch.programs = Some(programs);
     });
     draw::short(&story::of(&record), 80, false)
 }
 
 #[test]
 fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account() {
-    // The mean is 91.7 µs, of 6.00 s.
-    for (share, messages, is_much) in [(0.04, 240_000, false), (0.06, 360_000, true), (0.04, 24_000, true)] {
-        let text = overhead(10_000, share, messages);
+    // The mean is 91.7 µs, of 6.00 s. A tenth of it is 9.17 µs.
+    for (share, samples, is_much) in [
+        (0.04, [36_000, 40_000, 44_000], false),
+        (0.06, [36_000, 40_000, 44_000], true),
+        (0.04, [3_600, 4_000, 4_400], true),
+        // Messages of one sample alone are no estimate.
+        (0.04, [0, 0, 4_000], false),
+    ] {
+        let text = overhead(share, samples, 24_000);
         let second = text.lines().nth(2).unwrap();
         assert_eq!(
             second.starts_with("  - netfathom's BPF programs took"),
             is_much,
-            "{share} {messages}: {text}"
+            "{share} {samples:?}: {text}"
         );
         assert_eq!(text.matches("BPF programs took").count(), 1, "{text}");
     }
 }
 
 #[test]
-fn what_the_programs_take_is_by_the_messages_of_the_whole_run_unless_most_calls_are_for_others() {
-    let some = flat(&overhead(10_000, 0.11, 1_000));
-    assert!(some.contains("took 11.0 % of a CPU, 660 µs in 60.0 calls per message;"), "{some}");
-    let few = flat(&overhead(10_000, 0.11, 500));
-    let share_alone = "overhead: netfathom's BPF programs took 11.0 % of a CPU; the cost";
-    assert!(few.contains(share_alone) && !few.contains("- netfathom's BPF"), "{few}");
+fn the_time_for_a_message_is_of_the_samples_unless_few_have_messages_or_most_calls_are_for_others() {
+    // The run had a burst that no sample has: its messages do not count.
+    let some = flat(&overhead(0.11, [900, 1_000, 1_100], 100_000));
+    assert!(some.contains("took 11.0 % of a CPU, 110 µs ± 28 in 10.0 calls per message;"), "{some}");
+    let alone = "netfathom's BPF programs took 11.0 % of a CPU; the cost";
+    let few = flat(&overhead(0.11, [0, 0, 3_000], 100_000));
+    assert!(few.contains(&format!("- {alone}")), "{few}");
+    let others = flat(&overhead(0.11, [900, 1_000, 1_100], 500));
+    let in_account = format!("overhead: {alone}");
+    assert!(others.contains(&in_account) && !others.contains("- netfathom's BPF"), "{others}");
 }
 
 #[test]
 fn the_reason_of_the_longest_direction_comes_first_and_its_remedy_next() {
     let order = |send_ns: f64| {
         let mut record = with("watch-both", |watch| {
-            let ns = 1_000_000;
-            watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 10, runs: 10, ns });
+            let spread = WatchSpread::default();
+            let (sampled_ns, ns) = (1_000_000, 1_000_000);
+            watch.programs = Some(WatchPrograms { sampled_ns, messages: 10, runs: 10, ns, spread });
             watch.send.as_mut().unwrap().total.mean_ns = send_ns;
         });
         record.findings = vec![finding("a remedy")];
@@ -309,15 +326,52 @@ fn processes_come_first_of_a_whole_host_and_sockets_where_they_were_asked_for() 
 }
 
 #[test]
+fn a_socket_without_another_end_has_its_own_beside_two_directions_too() {
+    let record = with("watch-both", |watch| {
+        watch.plan.by_socket = true;
+        let sums = processes(watch, None, &[], 300).sockets;
+        watch.sockets = vec![WatchSocket { local: Some("127.0.0.1:9922".into()), ..sums }];
+        watch.other_sockets = Some(WatchSocket::default());
+    });
+    let text = flat(&draw::short(&story::of(&record), 80, false));
+    assert!(text.contains(" own 127.0.0.1:9922 300 "), "{text}");
+}
+
+#[test]
+fn of_a_send_call_that_is_not_seen_there_is_no_share() {
+    let text = page("watch-both", |watch| {
+        let send = watch.send.as_mut().unwrap();
+        send.datagram_calls = Some(false);
+        send.stages.retain(|of| of.stage == WatchStage::Qdisc);
+    });
+    assert!(text.contains("mean times: send 47.6 µs (from the device's queue on), receive "), "{text}");
+    assert!(text.contains("of receive time is") && !text.contains("of send time is"), "{text}");
+}
+
+#[test]
 fn sums_that_no_run_has_are_shown_too() {
     let text = page("watch-both", |watch| {
         let send = watch.send.as_mut().unwrap();
         for total in [&mut watch.total, &mut send.total] {
             (total.n, total.sum_ns) = (u64::MAX, i64::MAX);
         }
-        watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 1, runs: 10, ns: 1 });
+        let spread = WatchSpread::default();
+        watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 1, runs: 10, ns: 1, spread });
     });
     assert!(text.contains("BPF programs took"), "{text}");
+}
+
+#[test]
+fn datagrams_that_gro_joined_have_a_mean_size() {
+    let text = |udp: fn(u64) -> u64| {
+        page("watch", |watch| {
+            watch.account.udp = udp(watch.account.seen);
+            watch.account.bytes_timed = watch.account.timed * 24_000;
+        })
+    };
+    let joined = "what UDP gets at once, 23.4 KiB on average, with UDP_GRO several datagrams";
+    assert!(text(|seen| seen).contains(joined), "{}", text(|seen| seen));
+    assert!(!text(|seen| seen / 2).contains("on average,"), "{}", text(|seen| seen / 2));
 }
 
 #[test]
@@ -335,4 +389,17 @@ fn a_message_larger_than_a_packet_is_what_tcp_gets_at_once() {
         "{}",
         text(1000)
     );
+}
+
+#[test]
+fn sockets_that_no_thread_reads_have_rows_of_their_own() {
+    let text = page("watch", |watch| {
+        watch.other_sockets = Some(WatchSocket::default());
+        let (local, process) =
+            (Some("127.0.0.1:53".into()), WatchedProcess { pid: 8, name: "worker".into() });
+        watch.unread = vec![WatchUnread { local, process, messages: 1640, for_ns: 1, stopped: true }];
+    });
+    for cell in ["own 127.0.0.1:53, 1,640 unread", "worker (8, stopped)"] {
+        assert!(text.contains(cell), "{cell}: {text}");
+    }
 }

@@ -11,7 +11,7 @@ use super::CpuError;
 use crate::process;
 
 /// The thread that starts all others of the kernel.
-const KTHREADD: &str = "/proc/2";
+const KTHREADD: u32 = 2;
 
 /// A thread and when it started, in ticks since the machine did: numbers are used again.
 type Thread = (u32, u64);
@@ -48,11 +48,12 @@ impl KernelWorkers {
     }
 
     fn read_from_proc() -> io::Result<Self> {
-        if fs::read_to_string(format!("{KTHREADD}/comm"))?.trim_end() != "kthreadd" {
+        if fs::read_to_string(format!("/proc/{KTHREADD}/comm"))?.trim_end() != "kthreadd" {
             return Err(io::Error::new(io::ErrorKind::NotFound, "process 2 is not kthreadd"));
         }
         let mut ran_ns = BTreeMap::new();
-        for process in processes()? {
+        // Not every kernel lists children (CONFIG_PROC_CHILDREN).
+        for process in process::children_of(KTHREADD).or_else(|_| process::all())? {
             // It may end at any moment: then it is not among them.
             let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { continue };
             let Some(started) = start_of_worker(&stat) else { continue };
@@ -79,15 +80,6 @@ impl KernelWorkers {
     }
 }
 
-/// The children of kthreadd where the kernel lists them (CONFIG_PROC_CHILDREN), all processes elsewhere.
-fn processes() -> io::Result<Vec<u32>> {
-    let numbers = |text: &str| text.split_ascii_whitespace().map_while(|n| n.parse().ok()).collect();
-    if let Ok(children) = fs::read_to_string(format!("{KTHREADD}/task/2/children")) {
-        return Ok(numbers(&children));
-    }
-    process::all()
-}
-
 /// When a thread started, in ticks, by its /proc/PID/stat; `None` if it is none of those meant.
 fn start_of_worker(stat: &str) -> Option<u64> {
     // The name is in brackets, and may have some within.
@@ -105,7 +97,9 @@ fn gone_is_none(ran: io::Result<u64>) -> io::Result<Option<u64>> {
     match ran {
         Ok(ran) => Ok(Some(ran)),
         Err(e) if e.raw_os_error() == Some(libc::ESRCH) => Ok(None),
-        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists(format!("{KTHREADD}/schedstat"))? => {
+        Err(e)
+            if e.kind() == io::ErrorKind::NotFound && fs::exists(format!("/proc/{KTHREADD}/schedstat"))? =>
+        {
             Ok(None)
         }
         Err(e) => Err(e),

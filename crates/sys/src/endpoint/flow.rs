@@ -1,11 +1,14 @@
 //! Bytes and datagrams, one system call each.
 
+use std::hint::spin_loop;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use super::decoded;
@@ -30,6 +33,20 @@ pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 #[inline]
 pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     Ok(net::recv(socket, into, RecvFlags::empty())?.1)
+}
+
+/// As [`receive`], but asks again and again instead of sleeping, for `most` at most.
+///
+/// # Errors
+/// EAGAIN if nothing came meanwhile.
+pub fn receive_polling(socket: BorrowedFd<'_>, into: &mut [u8], most: Duration) -> io::Result<usize> {
+    let begin = Instant::now();
+    loop {
+        match net::recv(socket, &mut *into, RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN) if begin.elapsed() < most => spin_loop(),
+            received => return Ok(received?.1),
+        }
+    }
 }
 
 /// Sends from several buffers in one call, as far as they are taken.

@@ -50,6 +50,18 @@ fn what_comes_is_seen_and_left_and_so_is_the_end() {
 }
 
 #[test]
+fn polling_ends_with_what_comes_the_end_of_the_stream_or_its_time() {
+    use std::io::Write;
+    let (socket, mut peer) = pair();
+    let poll = |most| receive_polling(socket.as_fd(), &mut [0; 20], most);
+    assert_eq!(poll(Duration::from_millis(1)).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    peer.write_all(&[7; 10]).unwrap();
+    assert_eq!(poll(Duration::MAX).unwrap(), 10);
+    drop(peer);
+    assert_eq!(poll(Duration::MAX).unwrap(), 0);
+}
+
+#[test]
 fn closing_cuts_the_connection_only_where_it_is_to() {
     for cut in [true, false] {
         let (socket, peer) = pair();

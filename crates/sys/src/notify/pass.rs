@@ -5,7 +5,7 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use crate::call::{CONTROL_BYTES, Control, control_messages, receive_message, retried};
+use crate::call::{CONTROL_BYTES, Control, control, receive_message, retried};
 
 const DESCRIPTOR_BYTES: u32 = size_of::<RawFd>() as u32;
 
@@ -49,8 +49,7 @@ pub(super) fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
 }
 
 fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
-    let rights = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
-    let (_, data) = control_messages(message).find(|(kind, _)| *kind == rights)?;
+    let number: RawFd = control(message, &[(libc::SOL_SOCKET, libc::SCM_RIGHTS)])?;
     // SAFETY: of this level and type the kernel writes a descriptor, which it made for us.
-    Some(unsafe { OwnedFd::from_raw_fd(data.cast::<RawFd>().read_unaligned()) })
+    Some(unsafe { OwnedFd::from_raw_fd(number) })
 }

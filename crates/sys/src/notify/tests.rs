@@ -3,7 +3,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use netfathom_testkit::skipped;
+use netfathom_testkit::skip;
 
 use super::*;
 use crate::clock;
@@ -14,14 +14,12 @@ const EXECVE: u32 = libc::SYS_execve as u32;
 
 type Seen = Arc<Mutex<Vec<(u64, u32, io::Result<std::path::PathBuf>)>>>;
 
-fn works(test: &str) -> bool {
-    match probe() {
-        Ok(()) => true,
-        Err(e) => {
-            skipped(test, &format!("seccomp does not notify here: {e}"));
-            false
+macro_rules! needs_notifications {
+    () => {
+        if let Err(e) = probe() {
+            skip!("seccomp does not notify here: {e}");
         }
-    }
+    };
 }
 
 fn shell(script: &str) -> Command {
@@ -51,9 +49,7 @@ fn wait_until_over(notifier: &Notifier) {
 
 #[test]
 fn calls_of_all_descendants_are_notified_and_made() {
-    if !works("notifications of a program") {
-        return;
-    }
+    needs_notifications!();
     let before = clock::monotonic_ns();
     // One is not there, one is opened by a descendant that stays behind.
     let script = "cat /nowhere/at/all 2> /dev/null; echo done; (sleep 0.3; cat /proc/version > /dev/null) &";
@@ -83,9 +79,7 @@ fn calls_of_all_descendants_are_notified_and_made() {
 
 #[test]
 fn a_path_is_read_over_the_edge_of_a_page_and_one_that_is_none_is_an_error() {
-    if !works("paths in another's memory") {
-        return;
-    }
+    needs_notifications!();
     // SAFETY: a new mapping at an address of the kernel's choice; half of it is taken away again.
     let page = unsafe {
         let both = libc::PROT_READ | libc::PROT_WRITE;
@@ -122,9 +116,7 @@ fn a_path_is_read_over_the_edge_of_a_page_and_one_that_is_none_is_an_error() {
 
 #[test]
 fn a_program_that_does_not_start_leaves_no_thread() {
-    if !works("a program that is not there") {
-        return;
-    }
+    needs_notifications!();
     let mut command = Command::new("/nowhere/at/all");
     let notifier = Notifier::of(&mut command, &[EXECVE], |_| {}).unwrap();
     assert_eq!(command.spawn().unwrap_err().kind(), io::ErrorKind::NotFound);
@@ -137,9 +129,7 @@ fn a_program_that_does_not_start_leaves_no_thread() {
 
 #[test]
 fn sendmsg_itself_can_be_notified() {
-    if !works("notifications of sendmsg") {
-        return;
-    }
+    needs_notifications!();
     let both = [libc::SYS_sendmsg, libc::SYS_sendmmsg].map(|number| number as u32);
     for number in both {
         let mut command = shell("exit 3");

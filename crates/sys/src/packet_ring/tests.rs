@@ -1,9 +1,10 @@
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use netfathom_testkit::{needs, needs_root};
 
 use super::*;
+use crate::clock::realtime_ns;
 use crate::lab::Lab;
 use crate::link;
 
@@ -50,8 +51,9 @@ fn drain(ring: &mut PacketRing) -> Vec<Kept> {
     kept
 }
 
-fn realtime_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+/// A ring at the device of a host.
+fn open(lab: &Lab, end: usize, options: &Options) -> PacketRing {
+    lab.hosts[end].run(|| PacketRing::open(lab.links[end].index, options).unwrap()).unwrap()
 }
 
 /// Sends numbered messages of 64 bytes; for each the clock before and after.
@@ -86,10 +88,6 @@ fn each_message_is_captured_once_at_either_end_at_its_time() {
     needs_root!();
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
-    let open = |end: usize, way| {
-        let options = options(way, port(&reader));
-        lab.hosts[end].run(|| PacketRing::open(lab.links[end].index, &options).unwrap()).unwrap()
-    };
     let mut rings = [
         (0, CaptureDirection::Out),
         (0, CaptureDirection::In),
@@ -97,7 +95,7 @@ fn each_message_is_captured_once_at_either_end_at_its_time() {
         (1, CaptureDirection::In),
         (1, CaptureDirection::Out),
     ]
-    .map(|(end, way)| open(end, way));
+    .map(|(end, way)| open(&lab, end, &options(way, port(&reader))));
     // Several times round the ring, which holds about 5,000.
     let mut sent = Vec::new();
     let mut captured: [Vec<Kept>; 5] = Default::default();
@@ -151,17 +149,9 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     let (foreign, _other_reader) = lab.pair();
-    let open = |port| {
-        let options = Options {
-            way: CaptureDirection::Out,
-            protocol: Protocol::Udp,
-            port,
-            snaplen: 46,
-            bytes: 1 << 20,
-        };
-        lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap()
-    };
-    let (mut ours, mut any) = (open(Some(port(&reader))), open(None));
+    let ours = Options { snaplen: 46, ..options(CaptureDirection::Out, port(&reader)) };
+    let any = Options { port: None, ..ours };
+    let [mut ours, mut any] = [ours, any].map(|options| open(&lab, 0, &options));
     send(&foreign, 10);
     send(&sender, 10);
     send(&foreign, 10);
@@ -191,13 +181,10 @@ fn ipv6_is_captured_too() {
     });
     let [sender, reader] = sockets;
     let to = reader.local_addr().unwrap();
-    let open = |end: usize, way, port| {
-        let options = Options { port, ..options(way, 0) };
-        lab.hosts[end].run(|| PacketRing::open(lab.links[end].index, &options).unwrap()).unwrap()
-    };
-    let mut out = open(0, CaptureDirection::Out, Some(to.port()));
-    let mut any = open(0, CaptureDirection::Out, None);
-    let mut arriving = open(1, CaptureDirection::In, Some(to.port()));
+    let outgoing = options(CaptureDirection::Out, to.port());
+    let mut out = open(&lab, 0, &outgoing);
+    let mut any = open(&lab, 0, &Options { port: None, ..outgoing });
+    let mut arriving = open(&lab, 1, &options(CaptureDirection::In, to.port()));
     let foreign = if to.port() == 9 { 10 } else { 9 };
     sender.send_to(&[6; 64], (SIX[1], foreign)).unwrap();
     sender.connect(to).unwrap();
@@ -211,7 +198,7 @@ fn what_a_full_ring_drops_is_counted() {
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     let options = Options { bytes: 0, ..options(CaptureDirection::Out, port(&reader)) };
-    let mut ring = lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap();
+    let mut ring = open(&lab, 0, &options);
     send(&sender, 5_000);
     let full = ring.statistics().unwrap();
     assert_eq!(full.packets, 5_000);
@@ -245,9 +232,7 @@ fn what_cannot_be_captured_says_why() {
 fn a_device_that_goes_away_ends_the_wait() {
     needs_root!();
     let lab = Lab::create();
-    let ring = lab.hosts[0]
-        .run(|| PacketRing::open(lab.links[0].index, &options(CaptureDirection::Out, 9)).unwrap())
-        .unwrap();
+    let ring = open(&lab, 0, &options(CaptureDirection::Out, 9));
     // With the other host its end of the pair goes, and with that this one.
     let Lab { hosts: [_near, far], .. } = lab;
     drop(far);
@@ -268,8 +253,7 @@ fn an_earlier_timestamp_is_flagged() {
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     crate::socket::enable_rx_stamps(&reader).unwrap();
-    let options = options(CaptureDirection::Out, port(&reader));
-    let mut ring = lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap();
+    let mut ring = open(&lab, 0, &options(CaptureDirection::Out, port(&reader)));
     // A kernel worker enables the timestamps (net_enable_timestamp, 6.18).
     let deadline = Instant::now() + SOON;
     let mut stamped = false;

@@ -119,8 +119,12 @@ fn sockets_by_number(pid: u32) -> io::Result<Vec<(u64, RawFd)>> {
 /// # Errors
 /// If the kernel does not tell (CONFIG_PROC_CHILDREN).
 pub fn children_of_first_thread() -> io::Result<Vec<u32>> {
-    let own = std::process::id();
-    let text = fs::read_to_string(format!("/proc/{own}/task/{own}/children"))?;
+    children_of(std::process::id())
+}
+
+/// The same of another process.
+pub(crate) fn children_of(pid: u32) -> io::Result<Vec<u32>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     Ok(text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect())
 }
 

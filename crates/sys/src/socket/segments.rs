@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::slice::Chunks;
 
 use super::{Wait, set_option};
-use crate::call::{control_messages, receive_message};
+use crate::call::{control, receive_message};
 
 /// The most messages that every kernel takes in one buffer; since 6.11 it is twice as many.
 pub const MOST_SEGMENTS: usize = 64;
@@ -73,9 +73,8 @@ pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> i
 }
 
 fn segment_bytes(message: &libc::msghdr) -> Option<usize> {
-    let (_, size) = control_messages(message).find(|(kind, _)| *kind == (libc::SOL_UDP, libc::UDP_GRO))?;
-    // SAFETY: of this level and type the kernel writes an int.
-    usize::try_from(unsafe { size.cast::<i32>().read_unaligned() }).ok()
+    let size: i32 = control(message, &[(libc::SOL_UDP, libc::UDP_GRO)])?;
+    usize::try_from(size).ok()
 }
 
 #[cfg(test)]

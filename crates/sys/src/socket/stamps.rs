@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 use super::set_option;
-use crate::call::{CONTROL_BYTES, Control, control_messages, counted, receive_message};
+use crate::call::{CONTROL_BYTES, Control, control, counted, extended_error, receive_message};
 
 const SO_TIMESTAMPING: i32 = 37;
 const SCM_TIMESTAMPING: i32 = SO_TIMESTAMPING;
@@ -72,37 +72,14 @@ pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
     receive_message(socket, buffer, libc::MSG_WAITALL, |bytes, message| Received {
         bytes,
-        realtime_ns: parse(message).realtime_ns,
+        realtime_ns: realtime_ns(message),
     })
 }
 
-#[derive(Default)]
-struct Parsed {
-    realtime_ns: Option<u64>,
-    origin: Option<(u32, u32)>,
-}
-
-fn parse(message: &libc::msghdr) -> Parsed {
-    let mut parsed = Parsed::default();
-    for (kind, data) in control_messages(message) {
-        match kind {
-            (libc::SOL_SOCKET, SCM_TIMESTAMPING) => {
-                // SAFETY: of this level and type the kernel writes three times; the first is the software stamp.
-                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
-                let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-                parsed.realtime_ns = Some(ns).filter(|&ns| ns != 0);
-            }
-            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
-                // SAFETY: of these levels and types the kernel writes a `sock_extended_err`.
-                let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
-                if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
-                    parsed.origin = Some((error.ee_info, error.ee_data));
-                }
-            }
-            _ => {}
-        }
-    }
-    parsed
+fn realtime_ns(message: &libc::msghdr) -> Option<u64> {
+    // The kernel writes three times; the first is the software stamp.
+    let time: libc::timespec = control(message, &[(libc::SOL_SOCKET, SCM_TIMESTAMPING)])?;
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64).filter(|&ns| ns != 0)
 }
 
 /// The buffers to read stamps of sent messages with, several at a time.
@@ -172,14 +149,13 @@ impl TxStampQueue {
 fn tx_stamp(message: &libc::msghdr) -> Option<TxStamp> {
     const SCM_TSTAMP_SND: u32 = 0;
     const SCM_TSTAMP_SCHED: u32 = 1;
-    let parsed = parse(message);
-    let (info, number) = parsed.origin?;
-    let kind = match info {
+    let error = extended_error(message).filter(|e| e.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING)?;
+    let kind = match error.ee_info {
         SCM_TSTAMP_SND => StampKind::Software,
         SCM_TSTAMP_SCHED => StampKind::Sched,
         _ => return None,
     };
-    Some(TxStamp { number, kind, realtime_ns: parsed.realtime_ns? })
+    Some(TxStamp { number: error.ee_data, kind, realtime_ns: realtime_ns(message)? })
 }
 
 #[cfg(test)]

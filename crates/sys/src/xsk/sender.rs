@@ -1,7 +1,6 @@
 //! Frames out.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -157,11 +156,5 @@ impl XskSender {
     /// Frames that the kernel takes in one system call.
     pub fn budget(&self) -> u32 {
         self.budget
-    }
-}
-
-impl AsFd for XskSender {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.fd.as_fd()
     }
 }

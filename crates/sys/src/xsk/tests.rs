@@ -1,4 +1,4 @@
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
@@ -31,14 +31,20 @@ fn template(lab: &Lab, to: SocketAddr) -> Vec<u8> {
     frame
 }
 
-#[test]
-fn numbered_frames_arrive_in_order_and_keep_the_template() {
-    needs_root!();
+/// A sender with that number of frames, each with a message to the reader.
+fn sending(frames: u32) -> (Lab, UdpSocket, Vec<u8>, XskSender) {
     let lab = Lab::create();
     let (_, reader) = lab.pair();
     let frame = template(&lab, reader.local_addr().unwrap());
-    let open = || XskSender::open(lab.links[0].index, 0, 64, &frame).unwrap();
-    let mut sender = lab.hosts[0].run(open).unwrap();
+    let open = || XskSender::open(lab.links[0].index, 0, frames, &frame).unwrap();
+    let sender = lab.hosts[0].run(open).unwrap();
+    (lab, reader, frame, sender)
+}
+
+#[test]
+fn numbered_frames_arrive_in_order_and_keep_the_template() {
+    needs_root!();
+    let (_lab, reader, frame, mut sender) = sending(64);
     // Several times round the rings, in batches that do not divide them.
     for batch in 0..40_u8 {
         let room = sender.room();
@@ -61,11 +67,7 @@ fn numbered_frames_arrive_in_order_and_keep_the_template() {
 #[test]
 fn what_the_device_refuses_is_counted() {
     needs_root!();
-    let lab = Lab::create();
-    let (_, reader) = lab.pair();
-    let frame = template(&lab, reader.local_addr().unwrap());
-    let open = || XskSender::open(lab.links[0].index, 0, 64, &frame).unwrap();
-    let mut sender = lab.hosts[0].run(open).unwrap();
+    let (_lab, _reader, _, mut sender) = sending(64);
     // Longer than the other end takes: the veth drops it, and the kernel says so.
     sender.push(FRAME_BYTES, |_| ());
     sender.flush().unwrap();
@@ -76,11 +78,7 @@ fn what_the_device_refuses_is_counted() {
 #[test]
 fn what_one_call_does_not_take_the_next_ones_do() {
     needs_root!();
-    let lab = Lab::create();
-    let (_, reader) = lab.pair();
-    let frame = template(&lab, reader.local_addr().unwrap());
-    let open = || XskSender::open(lab.links[0].index, 0, 128, &frame).unwrap();
-    let mut sender = lab.hosts[0].run(open).unwrap();
+    let (_lab, reader, frame, mut sender) = sending(128);
     if sender.budget() == 128 {
         sender.set_budget(32).unwrap();
     }

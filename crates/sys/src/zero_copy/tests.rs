@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
-use std::mem::zeroed;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -165,11 +164,7 @@ fn more_calls_than_the_kernel_has_memory_for_have_to_wait() {
 
 /// Cuts the connection and keeps the socket, so that its completions can be read.
 fn give_up(socket: &TcpStream) {
-    // SAFETY: all-zero is an address of no family (AF_UNSPEC).
-    let nowhere: libc::sockaddr = unsafe { zeroed() };
-    let length = size_of::<libc::sockaddr>() as libc::socklen_t;
-    // SAFETY: pointer and length are those of `nowhere`.
-    assert_eq!(unsafe { libc::connect(socket.as_raw_fd(), &raw const nowhere, length) }, 0);
+    rustix::net::connect_unspec(socket).unwrap();
 }
 
 #[test]
@@ -196,10 +191,7 @@ fn without_enable_there_are_no_completions() {
 
 /// A file of pages of `a` that has no name.
 fn file_of_a() -> File {
-    let path = std::env::temp_dir().join(format!("netfathom-zero-copy-{:?}", std::thread::current().id()));
-    let mut options = File::options();
-    let mut file = options.read(true).write(true).create_new(true).open(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
     file.write_all(&[b'a'; 4 * PAGE]).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
     file

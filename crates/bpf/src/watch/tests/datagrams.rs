@@ -1,10 +1,11 @@
 //! What comes by UDP.
 
+use std::mem::MaybeUninit;
 use std::net::UdpSocket;
 use std::time::Instant;
 
 use netfathom_testkit::host;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::*;
 
@@ -136,6 +137,45 @@ fn a_marked_socket_is_watched_and_no_other() {
     holds(&watch, REQUESTS);
 }
 
+/// Of a port, even if no datagram came before.
+#[test]
+fn a_thread_that_found_nothing_to_read_has_the_times_of_what_comes_next() {
+    needs_root!();
+    for by_port in [true, false] {
+        let (server, client) = connected();
+        let port = server.local_addr().unwrap().port();
+        let Some(mut watch) = attach(by_port.then_some(port)) else { return };
+        if !by_port {
+            watch.mark_datagrams(&server).unwrap();
+        }
+        server.set_nonblocking(true).unwrap();
+        assert_eq!(server.recv(&mut [0; 64]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        server.set_nonblocking(false).unwrap();
+        assert_eq!(client.send(&[7; 64]).unwrap(), 64);
+        assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64);
+        let account = watch.account().unwrap();
+        assert_eq!((account.seen, account.timed, account.threads), (1, 1, 1), "{account:?}");
+    }
+}
+
+/// Without any look at it.
+#[test]
+fn a_socket_that_a_watched_process_opens_is_followed_from_its_first_read() {
+    const SENT: u64 = 20;
+    needs_root!();
+    let Some(watch) = attach(None) else { return };
+    watch.watch_process(std::process::id()).unwrap();
+    let (server, client) = connected();
+    for _ in 0..SENT {
+        assert_eq!(client.send(&[7; 64]).unwrap(), 64);
+        assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64);
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.udp, account.bytes_read), (SENT, SENT, 64 * SENT), "{account:?}");
+    assert!((1..=1 + unseen(SENT)).contains(&account.unfollowed), "{account:?}");
+    assert_eq!(account.ended(), SENT, "{account:?}");
+}
+
 #[test]
 fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
     needs_root!();
@@ -167,6 +207,21 @@ fn what_waits_for_a_thread_that_is_made_later_has_times() {
     assert_eq!((account.seen, account.ended()), (SENT, SENT), "{account:?}");
     assert!(account.timed + unseen(SENT) >= SENT, "{account:?}");
     add_up(&watch, SENT);
+}
+
+/// With MSG_TRUNC the call returns how much there was.
+#[test]
+fn a_datagram_counts_whole_also_where_its_reader_has_no_room_for_it() {
+    needs_root!();
+    let (server, client) = connected();
+    let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
+    for (flags, returned) in [(0, 10), (0, 10), (libc::MSG_TRUNC, 100)] {
+        assert_eq!(client.send(&[7; 100]).unwrap(), 100);
+        let part = &mut [MaybeUninit::uninit(); 10];
+        assert_eq!(SockRef::from(&server).recv_with_flags(part, flags).unwrap(), returned);
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.bytes_read, account.bytes_timed), (300, 100 * account.timed), "{account:?}");
 }
 
 /// The first are there before they are watched. Then more wait than the socket has places for, or a buffer.
@@ -291,4 +346,29 @@ fn several_readers_have_the_times_of_their_datagrams_between_broken_ones() {
         assert!(total > waited * 0.8 && total < waited * 1.05, "{total} of {waited}, {account:?}");
     };
     host().run(check).unwrap();
+}
+
+#[test]
+fn what_no_thread_reads_waits_since_the_first_of_it() {
+    needs_root!();
+    let (server, client) = connected();
+    let Some(mut watch) = attach(None) else { return };
+    watch.mark_datagrams(&server).unwrap();
+    let send = || {
+        assert_eq!(client.send(&[7; 64]).unwrap(), 64);
+        thread::sleep(PAUSE / 4);
+    };
+    let read = || assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64);
+    assert_eq!(watch.unread(&server).unwrap(), None);
+    send();
+    read();
+    assert_eq!(watch.unread(&server).unwrap(), None);
+    let before_ns = monotonic_ns();
+    send();
+    send();
+    let two = watch.unread(&server).unwrap().unwrap();
+    assert!(two.messages == 2 && (before_ns..monotonic_ns()).contains(&two.since_ns), "{two:?} {before_ns}");
+    read();
+    let one = watch.unread(&server).unwrap().unwrap();
+    assert!(one.messages == 1 && one.since_ns > two.since_ns, "{one:?} {two:?}");
 }

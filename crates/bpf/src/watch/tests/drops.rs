@@ -3,7 +3,9 @@
 use std::net::UdpSocket;
 
 use netfathom_model::record::WatchDrop;
+use netfathom_testkit::host;
 
+use super::outgoing::done;
 use super::send::set;
 use super::*;
 use crate::watch::drops::{HOOK, RECEIVER};
@@ -33,6 +35,47 @@ fn datagrams_that_find_no_room_are_dropped_for_that_reason() {
     let room =
         WatchDrop { direction: Direction::Rx, reason: "SOCKET_RCVBUFF".into(), packets: SENT - received };
     assert_eq!(watch.drops().unwrap(), [room]);
+}
+
+/// Before the kernel looks for a socket. Of a marked one, those of its host alone.
+#[test]
+fn datagrams_that_netfilter_drops_are_known_by_their_port() {
+    needs_root!();
+    const SENT: u64 = 20;
+    const RULES: [&str; 3] = [
+        "nft add table inet t",
+        "nft add chain inet t c { type filter hook input priority 0 ; }",
+        "nft add rule inet t c meta l4proto udp drop",
+    ];
+    let hosts = [host(), host()];
+    if !hosts.iter().all(|host| RULES.iter().all(|rule| done(host, rule))) {
+        return;
+    }
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let bound = || UdpSocket::bind(address).unwrap();
+        let server = hosts[0].run(bound).unwrap();
+        let clients = hosts.each_ref().map(|host| host.run(bound).unwrap());
+        let at = server.local_addr().unwrap();
+        let other = SocketAddr::new(at.ip(), at.port() ^ 1);
+        for by_port in [true, false] {
+            let mut watch = attach(by_port.then_some(at.port()));
+            if by_port {
+                watch.follow_datagrams().unwrap();
+            } else {
+                watch.mark_datagrams(&server).unwrap();
+            }
+            let send = |client: &UdpSocket, to: SocketAddr| {
+                assert_eq!(client.send_to(&[7; 64], to).unwrap(), 64);
+            };
+            for client in &clients[..if by_port { 1 } else { 2 }] {
+                (0..SENT).for_each(|_| [at, other].into_iter().for_each(|to| send(client, to)));
+            }
+            thread::sleep(PAUSE);
+            let reason = "NETFILTER_DROP".into();
+            let dropped = WatchDrop { direction: Direction::Rx, reason, packets: SENT };
+            assert_eq!(watch.drops().unwrap(), [dropped], "{address} {by_port}");
+        }
+    }
 }
 
 #[test]

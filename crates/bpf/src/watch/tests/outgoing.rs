@@ -52,6 +52,27 @@ fn bound(at: &str) -> UdpSocket {
     socket
 }
 
+/// Without any look at it.
+#[test]
+fn what_a_watched_process_sends_from_a_socket_that_it_opens_is_a_message() {
+    needs_root!();
+    let Some(watch) = attach(&[], &[Tx], Detail::default()) else { return };
+    watch.watch_process(std::process::id()).unwrap();
+    let [near, far] = [(); 2].map(|()| bound("127.0.0.1"));
+    near.connect(far.local_addr().unwrap()).unwrap();
+    for _ in 0..SENT {
+        assert_eq!(near.send(&[7; 64]).unwrap(), 64);
+        assert_eq!(far.recv(&mut [0; 64]).unwrap(), 64);
+    }
+    if watch.sees_datagram_calls() == Some(true) {
+        holds(&watch, SENT, 64 * SENT);
+        return;
+    }
+    // The first was on its way before a hook showed the socket.
+    let account = watch.send_account().unwrap();
+    assert_eq!((account.seen, account.timed, account.missed), (SENT, SENT - 1, 1), "{account:?}");
+}
+
 /// Whether a tool did this; skips the test if not.
 pub(super) fn done(on: &Namespace, command: &str) -> bool {
     let mut words = command.split_whitespace();

@@ -8,6 +8,7 @@ use netfathom_sys::cpu;
 use netfathom_testkit::{Burner, Killed, needs};
 
 use super::*;
+use crate::contention::tests::CpuGroup;
 
 /// Half of a pause: on a machine that is busy, further messages may take as long.
 const BOUND_NS: u64 = PAUSE.as_nanos() as u64 / 2;
@@ -234,6 +235,26 @@ fn a_message_is_kept_with_how_long_its_reader_was_stopped() {
     println!("{stopped_ns} in {} messages; {account:?}", slow.len());
     assert!(stopped_ns > BOUND_NS, "{slow:?}");
     assert_eq!(stopped_ns, account.stopped_ns);
+}
+
+#[test]
+fn a_message_is_kept_with_how_long_the_quota_of_its_reader_was_used_up() {
+    needs_root!();
+    let Some(group) = CpuGroup::new("netfathom-watch-slow-quota") else {
+        skip!("needs a cgroup with the CPU controller")
+    };
+    let (listener, watch) = listening(Direction::Rx);
+    watch.set_slow(Direction::Rx, BOUND_NS);
+    exchange(&listener, 9, || {
+        group.limit().unwrap();
+        planted::work(5);
+    });
+    let (slow, throttled_ns) = (watch.slow().unwrap(), group.throttled_ns());
+    let kept_ns: u64 = slow.iter().map(|message| message.throttled_ns).sum();
+    println!("{kept_ns} of {throttled_ns} in {} messages", slow.len());
+    // The reader of the first one is not known.
+    assert!(throttled_ns > BOUND_NS && 2 * kept_ns >= throttled_ns, "{slow:?}");
+    assert!(slow.iter().all(|message| message.throttled_ns <= message.waited_ns()), "{slow:?}");
 }
 
 #[test]

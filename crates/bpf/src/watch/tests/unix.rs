@@ -1,5 +1,6 @@
 //! Unix sockets: what comes to them, and what is answered.
 
+use std::io::pipe;
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
@@ -8,7 +9,8 @@ use std::time::Instant;
 
 use netfathom_model::path::Direction::{Rx, Tx};
 use netfathom_model::record::WatchSent;
-use socket2::{Domain, SockRef, Socket, Type};
+use netfathom_sys::splice::splice;
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use super::datagrams::fail_to_read;
 use super::planted::{others, sum};
@@ -34,6 +36,15 @@ fn attach(socket: &impl AsFd) -> Option<Watch> {
 /// Of this test alone.
 fn address(name: &str) -> SocketAddr {
     SocketAddr::from_abstract_name(format!("netfathom-{}-{name}", std::process::id())).unwrap()
+}
+
+/// The same address for a socket of another library.
+fn same_address(name: &str) -> SockAddr {
+    SockAddr::unix(format!("\0netfathom-{}-{name}", std::process::id())).unwrap()
+}
+
+fn socket(kind: Type) -> Socket {
+    Socket::new(Domain::UNIX, kind, None).unwrap()
 }
 
 /// One request of 64 bytes after the other, over a connection that is accepted now; the server does `before` each, once
@@ -279,6 +290,59 @@ fn reads_that_end_anywhere_take_the_messages_that_they_end() {
     assert_eq!((account.bytes_read, account.bytes_timed), (64 * (MESSAGES + 1), 64 * MESSAGES));
 }
 
+/// Its reader skips it.
+#[test]
+fn an_urgent_byte_is_no_message_and_a_read_of_it_ends_none() {
+    const ROUNDS: u64 = 20;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("urgent")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let [mut client, mut server] = connected(&listener);
+    let mut exchange = |client: &mut UnixStream| {
+        client.write_all(&[7; 64]).unwrap();
+        server.read_exact(&mut [0; 64]).unwrap();
+    };
+    exchange(&mut client);
+    for _ in 0..ROUNDS {
+        if let Err(e) = SockRef::from(&client).send_out_of_band(b"!") {
+            skip!("needs CONFIG_AF_UNIX_OOB: {e}")
+        }
+        exchange(&mut client);
+    }
+    SockRef::from(&client).send_out_of_band(b"!").unwrap();
+    let mut urgent = [MaybeUninit::uninit()];
+    assert_eq!(SockRef::from(&server).recv_out_of_band(&mut urgent).unwrap(), 1);
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.unread()), (ROUNDS + 1, 0), "{account:?}");
+    assert_eq!((account.bytes_read, account.bytes_timed), (64 * (ROUNDS + 1), 64 * account.timed));
+    assert!(account.timed + unseen(ROUNDS) >= ROUNDS, "{account:?}");
+}
+
+/// No hook shows that: the next read is of what came after it.
+#[test]
+fn what_was_spliced_does_not_end_with_a_later_read() {
+    // A pipe has 16 places.
+    const ROUNDS: u64 = 8;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("spliced")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let [mut client, mut server] = connected(&listener);
+    let (_taken, into) = pipe().unwrap();
+    client.write_all(&[7; 64]).unwrap();
+    server.read_exact(&mut [0; 64]).unwrap();
+    let timed = watch.account().unwrap().timed;
+    for _ in 0..ROUNDS {
+        client.write_all(&[7; 64]).unwrap();
+        assert_eq!(splice(server.as_fd(), into.as_fd(), 64).unwrap(), 64);
+        client.write_all(&[7; 64]).unwrap();
+        server.read_exact(&mut [0; 64]).unwrap();
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.ended()), (2 * ROUNDS + 1, 2 * ROUNDS + 1), "{account:?}");
+    assert_eq!(account.bytes_read, 64 * (ROUNDS + 1), "{account:?}");
+    assert!(account.timed - timed <= ROUNDS && account.unfollowed >= ROUNDS, "{account:?}");
+}
+
 /// What the server's own clock has before and after its read.
 struct Asked(Instant, Instant);
 
@@ -362,7 +426,12 @@ fn a_connection_that_its_client_has_half_closed_has_the_time_of_its_answer() {
 fn another_thread_may_answer_and_an_answer_may_be_a_packet() {
     needs_root!();
     for kind in [Type::STREAM, Type::SEQPACKET] {
-        let (server, mut client) = Socket::pair(Domain::UNIX, kind, None).unwrap();
+        let ([listener, mut client], at) = ([(); 2].map(|()| socket(kind)), same_address("packets"));
+        listener.bind(&at).unwrap();
+        listener.listen(1).unwrap();
+        client.connect(&at).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        drop(listener);
         let Some(watch) = attach(&server) else { return };
         let mut answers = Answers::default();
         for _ in 0..5 {
@@ -374,4 +443,46 @@ fn another_thread_may_answer_and_an_answer_may_be_a_packet() {
         }
         answers.holds(&watch);
     }
+}
+
+/// A client may have an address too. Of a pair neither end is known to be a server.
+#[test]
+fn only_the_end_that_was_accepted_has_an_application() {
+    const ROUNDS: u64 = 5;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("ends")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let clients = [(); 2].map(|()| socket(Type::STREAM));
+    clients[1].bind(&same_address("client")).unwrap();
+    for mut client in clients {
+        client.connect(&same_address("ends")).unwrap();
+        watch.mark_unix(&client).unwrap();
+        answers(&mut client, &mut listener.accept().unwrap().0, ROUNDS);
+    }
+    let (mut first, mut second) = UnixStream::pair().unwrap();
+    for end in [&first, &second] {
+        watch.mark_unix(end).unwrap();
+    }
+    answers(&mut first, &mut second, ROUNDS);
+    assert_eq!(watch.account().unwrap().seen, 2 * ROUNDS * 3);
+    assert_eq!(watch.application().unwrap().unwrap().moments.n, 2 * ROUNDS);
+}
+
+/// Without any look at it: a client by its first message, the end of its server by its first read.
+#[test]
+fn a_connection_of_a_watched_process_is_followed_as_it_is_used() {
+    const ROUNDS: u64 = 20;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("used")).unwrap();
+    let Some(watch) = attach(&UnixDatagram::unbound().unwrap()) else { return };
+    watch.watch_process(std::process::id()).unwrap();
+    for _ in 0..ROUNDS {
+        let [mut client, mut server] = connected(&listener);
+        answers(&mut client, &mut server, 2);
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.bytes_read), (4 * ROUNDS, 4 * 64 * ROUNDS), "{account:?}");
+    assert!((ROUNDS..=ROUNDS + unseen(4 * ROUNDS)).contains(&account.unfollowed), "{account:?}");
+    assert_eq!(account.ended(), account.seen, "{account:?}");
+    assert_eq!(watch.application().unwrap().unwrap().moments.n, ROUNDS);
 }

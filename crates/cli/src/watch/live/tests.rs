@@ -53,10 +53,6 @@ fn screen(state: &State, width: u16, height: u16) -> String {
     text.lines().map(|line| line.trim_matches('"').trim_end().to_owned() + "\n").collect()
 }
 
-fn press(state: &mut State, code: KeyCode) -> bool {
-    state.key(code)
-}
-
 const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
 const SERVER: WatchTarget = WatchTarget::Port(6379);
 
@@ -116,8 +112,8 @@ fn what_is_no_stage_has_a_line_below_them_where_there_is_room() {
     let before = peers_at(&state);
     (state.second.application, state.second.answer) = (Some(WatchTimes::default()), None);
     assert_eq!(peers_at(&state), before);
-    press(&mut state, KeyCode::Down);
-    press(&mut state, KeyCode::Enter);
+    state.key(KeyCode::Down);
+    state.key(KeyCode::Enter);
     assert!(peers_at(&state) < before, "{}", screen(&state, 80, 24));
 }
 
@@ -152,19 +148,19 @@ fn a_terminal_without_room_has_the_size_that_it_lacks() {
 #[test]
 fn enter_shows_one_socket_or_process_and_escape_all() {
     let mut state = state(&BOTH);
-    press(&mut state, KeyCode::Down);
-    press(&mut state, KeyCode::Down);
-    press(&mut state, KeyCode::Enter);
+    state.key(KeyCode::Down);
+    state.key(KeyCode::Down);
+    state.key(KeyCode::Enter);
     assert!(screen(&state, 80, 24).contains("\n10.0.0.1:6379 and 10.0.0.2:40002, redis-server (712)\n"));
     assert!(screen(&state, 80, 24).contains("receive       300/s"));
-    press(&mut state, KeyCode::Esc);
-    press(&mut state, KeyCode::Char('p'));
+    state.key(KeyCode::Esc);
+    state.key(KeyCode::Char('p'));
     assert_eq!(state.rows().len(), 2);
-    press(&mut state, KeyCode::Down);
-    press(&mut state, KeyCode::Enter);
+    state.key(KeyCode::Down);
+    state.key(KeyCode::Enter);
     let shown = screen(&state, 80, 24);
     assert!(shown.contains("receive     10.3k/s") && shown.contains("peers: 2"), "{shown}");
-    press(&mut state, KeyCode::Esc);
+    state.key(KeyCode::Esc);
     assert!(screen(&state, 80, 24).contains("receive     10.4k/s"));
 }
 
@@ -173,7 +169,7 @@ fn the_whole_host_begins_with_its_processes() {
     let mut state = State::new(&BOTH, &WatchTarget::All);
     state.add(second(1, 5), String::new());
     assert!(screen(&state, 80, 24).contains("\nprocesses: 2 "), "{}", screen(&state, 80, 24));
-    press(&mut state, KeyCode::Char('p'));
+    state.key(KeyCode::Char('p'));
     assert!(screen(&state, 80, 24).contains("\npeers: 3 "), "{}", screen(&state, 80, 24));
 }
 
@@ -186,7 +182,7 @@ fn sockets_with_one_peer_have_their_local_ports() {
         socket.peer = Some("192.168.100.100:16379".into());
     }
     state.add(second, String::new());
-    press(&mut state, KeyCode::Char('p'));
+    state.key(KeyCode::Char('p'));
     let shown = screen(&state, 80, 24);
     assert!(shown.contains("\nlocal port, peer: 3 "), "{shown}");
     for port in 45_254..45_257 {
@@ -222,7 +218,7 @@ fn three_holders_have_the_lines_that_they_need() {
 #[test]
 fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     let mut state = state(&BOTH);
-    press(&mut state, KeyCode::Char('f'));
+    state.key(KeyCode::Char('f'));
     let frozen = screen(&state, 80, 24);
     assert!(frozen.contains("after 20.0 s  FROZEN") && frozen.contains("10.4k/s"), "{frozen}");
     let mut later = second(21, 50_000);
@@ -231,7 +227,7 @@ fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     later.slow_answers_so_far = 2;
     state.add(later, "later".into());
     assert_eq!(screen(&state, 80, 24), frozen);
-    press(&mut state, KeyCode::Char('f'));
+    state.key(KeyCode::Char('f'));
     let latest = screen(&state, 80, 24);
     let slow = "after 21.0 s  slow messages: 14  slow answers: 2\n";
     assert!(latest.contains(slow) && latest.starts_with("later"), "{latest}");
@@ -250,9 +246,9 @@ fn names_of_others_cannot_steer_the_terminal() {
 #[test]
 fn q_and_ctrl_c_end_the_run_and_other_keys_do_not() {
     let mut state = state(&BOTH);
-    assert!(press(&mut state, KeyCode::Char('c')) && press(&mut state, KeyCode::Char('x')));
-    assert!(!press(&mut state, KeyCode::Char('q')));
-    assert!(!press(&mut state, keys::INTERRUPT));
+    assert!(state.key(KeyCode::Char('c')) && state.key(KeyCode::Char('x')));
+    assert!(!state.key(KeyCode::Char('q')));
+    assert!(!state.key(keys::INTERRUPT));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use netfathom_testkit::{Killed, needs, needs_root};
 
 use super::SHORT;
 use crate::child::{
-    children, end, kill_9, netfathom, only_run, out, run, shell, signal, start, unshared, until,
+    children, end, kill_9, netfathom, only_run, out, run, shell, signal, start, unshared, until_holds,
 };
 use crate::refusals::{refused, refused_for};
 
@@ -84,10 +84,10 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
             [["--before-a", &before], ["--before-b", &before], ["--after", &after], ["--run", &long]];
         let child = start(&mut compare(&runs, &commands));
         let is = |wanted: &str| fs::read_to_string(&state).is_ok_and(|now| now.trim() == wanted);
-        until(&format!("{victim}: changed"), || (is("changed") && runs.exists()).then_some(()));
+        until_holds(&format!("{victim}: changed"), || is("changed") && runs.exists());
         let pid = if victim == "watching" { child.id().to_string() } else { children(child.id()).remove(0) };
         kill_9(&pid);
-        until(&format!("{victim}: undone"), || is("usual").then_some(()));
+        until_holds(&format!("{victim}: undone"), || is("usual"));
         drop(end(child));
         assert!(is("usual"));
     }
@@ -102,7 +102,7 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
     let long = long();
     let (before, runs) = (format!("echo changed > '{state}'"), dir.path().join("runs"));
     let child = start(&mut compare(&runs, &[["--before-a", &before], ["--after", &after], ["--run", &long]]));
-    until("the run", || runs.exists().then_some(()));
+    until_holds("the run", || runs.exists());
     signal("INT", &child);
     end(child).exited(1).explains(&["the change may still be there"]);
     assert_eq!(fs::read_to_string(dir.path().join("state")).unwrap(), "usual\n");
@@ -118,7 +118,7 @@ fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
     let run = format!("cost --pid {} --benchmark 'b=sleep 1000'", process.id());
     let commands = [["--before-a", "true"], ["--after", "true"], ["--run", &run]];
     let child = start(&mut compare(&dir.path().join("runs"), &commands));
-    until("it to be stopped", || is_stopped().then_some(()));
+    until_holds("it to be stopped", is_stopped);
     kill_9(&children(child.id()).join(" "));
     let ended = end(child);
     assert!(ended.status == 128 + 9 && !is_stopped(), "{ended}");
@@ -151,7 +151,7 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     // It ends with the lab.
     assert!(!runs(&left));
     let hangs = start(netfathom(&lab).args(["--setup", &format!("{left}; true"), "--out"]).arg(&refused));
-    until("the command", || runs(&left).then_some(()));
+    until_holds("the command", || runs(&left));
     signal("TERM", &hangs);
     let ended = end(hangs);
     assert!(ended.status == 1 && !runs(&left), "{ended}");
@@ -175,13 +175,13 @@ fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
         start(&mut command)
     };
     let child = compare(&format!("{hangs}; true"), "true");
-    until("the command before", || runs(&hangs).then_some(()));
+    until_holds("the command before", || runs(&hangs));
     // A shell ends by SIGINT only if what it waits for does.
     signal("INT", &child);
     let ended = end(child);
     assert!(ended.status == 1 && !runs(&hangs), "{ended}");
     let child = compare("true", &format!("{hangs}; true"));
-    until("the command after", || runs(&hangs).then_some(()));
+    until_holds("the command after", || runs(&hangs));
     signal("TERM", &child);
     // The second one counts only after the first.
     std::thread::sleep(Duration::from_millis(300));

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Child, Command};
 
 use super::{Short, background, lives, state};
-use crate::child::{children, end, kill_9, netfathom, run, signal, start, until};
+use crate::child::{children, end, kill_9, netfathom, run, signal, start, until, until_holds};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Whom {
@@ -40,17 +40,14 @@ fn nothing_stays(whom: Whom) {
     let mut command = short.quickly("tar");
     command.args(["--entries", "200", "--benchmark", &script, "--", "sh", "-c", &argv]).env("TMPDIR", &tmp);
     let guard = start(&mut command);
-    until("the benchmark beside the program", || {
-        short.lines("benchmark").contains(&"hangs".into()).then_some(())
-    });
+    until_holds("the benchmark beside the program", || short.lines("benchmark").contains(&"hangs".into()));
     let left: Vec<String> = short.lines("program").into_iter().chain(short.lines("benchmark")).collect();
     assert!(left.iter().filter(|pid| lives(pid)).count() == 6, "{left:?}");
     assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1);
     kill(whom, &guard);
-    let ended = end(guard);
-    assert_eq!(ended.status, 128 + 9, "{ended}");
-    until("its processes to end", || (!left.iter().any(|pid| lives(pid))).then_some(()));
-    until("its tree to be gone", || (fs::read_dir(&tmp).unwrap().count() == 0).then_some(()));
+    end(guard).exited(128 + 9);
+    until_holds("its processes to end", || !left.iter().any(|pid| lives(pid)));
+    until_holds("its tree to be gone", || fs::read_dir(&tmp).unwrap().count() == 0);
 }
 
 #[test]
@@ -65,14 +62,14 @@ fn ended_after(short: &Short, directories: usize, way: impl FnOnce(&Child)) -> u
         netfathom("cost --nothing --phases metadata --phase 5ms --time 60s --precision 0.01% --out");
     let guard = start(command.arg(short.runs()).env("TMPDIR", &tmp));
     let mut seen = BTreeSet::new();
-    until("the light benchmark", || {
+    until_holds("the light benchmark", || {
         seen.extend(fs::read_dir(&tmp).unwrap().flatten().map(|entry| entry.file_name()));
-        (seen.len() >= directories).then_some(())
+        seen.len() >= directories
     });
     let worker = worker(&guard);
     way(&guard);
     end(guard);
-    until("the worker to end", || (!lives(&worker)).then_some(()));
+    until_holds("the worker to end", || !lives(&worker));
     fs::read_dir(&tmp).unwrap().count()
 }
 
@@ -108,8 +105,8 @@ fn a_stopped_process_goes_on(whom: Whom) {
     assert_eq!(state(&pid), Some('T'));
     kill(whom, &guard);
     end(guard);
-    until("it to go on", || (state(&pid) != Some('T')).then_some(()));
-    until("the benchmark to end", || (!lives(&benchmark)).then_some(()));
+    until_holds("it to go on", || state(&pid) != Some('T'));
+    until_holds("the benchmark to end", || !lives(&benchmark));
     assert!(lives(&pid));
 }
 
@@ -130,14 +127,14 @@ fn nothing_stays_after_a_second_ctrl_c() {
     command.args(["--entries", "200", "--grace", "60s", "--benchmark", super::CHEAP]);
     command.args(["--", "sh", "-c", &stubborn]);
     let guard = start(command.env("TMPDIR", &tmp));
-    until("the program", || (short.lines("pids").len() == 2).then_some(()));
+    until_holds("the program", || short.lines("pids").len() == 2);
     signal("INT", &guard);
     // Later than what is one wish with the first.
     std::thread::sleep(std::time::Duration::from_millis(300));
     signal("INT", &guard);
     assert_eq!(end(guard).status, 130);
     let left = short.lines("pids");
-    until("its processes to end", || (!left.iter().any(|pid| lives(pid))).then_some(()));
+    until_holds("its processes to end", || !left.iter().any(|pid| lives(pid)));
     assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0);
 }
 
@@ -148,7 +145,7 @@ fn what_a_command_started_is_stopped_if_the_worker_is_killed() {
     let script = format!("b=test -e {there} && {{ touch {hangs}; sleep 1000; }}; true");
     let (begin, stop) = (format!("touch {there}"), format!("rm {there}"));
     let guard = start(short.quickly(&script).args(["--toggle", &begin, &stop]));
-    until("the benchmark beside it", || fs::exists(&hangs).unwrap().then_some(()));
+    until_holds("the benchmark beside it", || fs::exists(&hangs).unwrap());
     kill(Whom::Worker, &guard);
     assert_eq!(end(guard).status, 128 + 9);
     assert!(!fs::exists(&there).unwrap());

@@ -4,7 +4,7 @@ use std::iter;
 use std::process::Command;
 
 use super::{Short, background, lives, measured, state, trials};
-use crate::child::{children, end, start, until};
+use crate::child::{children, end, start, until, until_holds};
 
 #[test]
 fn a_process_is_stopped_and_goes_on() {
@@ -15,8 +15,8 @@ fn a_process_is_stopped_and_goes_on() {
     let child = until("its child", || children(process.id()).pop());
     let stopped = || [&pid, &child].map(|pid| state(pid) == Some('T'));
     let run = start(short.quickly("b=sleep 0.2").args(["--pid", &pid]));
-    until("both to be stopped", || (stopped() == [true; 2]).then_some(()));
-    until("both to go on for a trial", || (stopped() == [false; 2]).then_some(()));
+    until_holds("both to be stopped", || stopped() == [true; 2]);
+    until_holds("both to go on for a trial", || stopped() == [false; 2]);
     let ended = end(run).measured();
     assert!(lives(&pid) && stopped() == [false; 2]);
     let record = ended.json();

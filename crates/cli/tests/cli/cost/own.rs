@@ -26,6 +26,14 @@ int main(void) {
 "#;
 
 #[test]
+fn a_run_that_takes_longer_than_asked_shows_it_before() {
+    needs_root!();
+    let short = Short::new();
+    let ended = run(short.command().args(["--self", "--", "sleep", "0.3"])).measured();
+    ended.explains(&["this run takes at least ", " s: --min-blocks 2 goes before --time 1s"]);
+}
+
+#[test]
 fn its_own_calls_are_ranked() {
     needs_root!();
     let short = Short::new();

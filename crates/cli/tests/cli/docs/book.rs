@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use super::*;
-use crate::child::{names, netfathom, out, run};
+use crate::child::{names, out, run};
+use crate::help::PAGES;
 
 /// What the page of a measurement has to say, as headings.
 const SHOWN: [&str; 6] = [
@@ -83,13 +84,8 @@ fn each_section_of_the_bench_has_its_place() {
 
 #[test]
 fn each_command_has_a_page() {
-    let help = run(&mut netfathom("--help")).out;
-    let list = help.split_once("Commands:\n").unwrap().1.split("\n\n").next().unwrap();
-    let names = list
-        .lines()
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next());
-    for name in names.filter(|&name| name != "help") {
+    let names = PAGES.iter().map(|page| page.command.as_str());
+    for name in names.filter(|name| !name.is_empty() && !name.contains(' ')) {
         let page = if name == "completions" { "install" } else { name };
         assert!(sources().join(format!("docs/{page}.md")).is_file(), "there is no docs/{page}.md");
     }

@@ -14,7 +14,7 @@ use netfathom_testkit::Star;
 use serde_json::{Value, json};
 
 use super::{Fleet, PORT, needs_fleet, status_kb};
-use crate::child::{Ended, beside, end, until};
+use crate::child::{Ended, beside, end, until_holds};
 
 const FAKES: usize = 10_000;
 /// What a fleet has at most.
@@ -226,7 +226,7 @@ fn an_order_that_is_sent_again_or_from_the_future_is_refused() {
             orders.lock().unwrap().push(message);
         }
     };
-    beside(spies, || until("the last order", || (orders.lock().unwrap().len() >= 6).then_some(())));
+    beside(spies, || until_holds("the last order", || orders.lock().unwrap().len() >= 6));
     let mut refusal = |subject: &str, order: &[u8]| {
         client.publish(subject, "netfathom.default.nowhere", order);
         let answer: Value =

@@ -11,7 +11,7 @@ use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_programs, needs_root};
 
 use super::{Fleet, name, needs_fleet, result, serve, temporary, until_recorded};
-use crate::child::{end, end_within, kill, only_run, until};
+use crate::child::{end, end_within, kill, only_run, until_holds};
 
 /// Processes in the network namespace of a host.
 fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
@@ -58,8 +58,7 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let mut fleet = Fleet::start(hosts);
     // One of the list has no agent at all.
     let (names, into) = (fleet.names(hosts + 1), fleet.dir.path().join("killed"));
-    let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
-    let running = fleet.start_command(&args);
+    let running = fleet.start_into(&into, &format!("fleet mesh throughput --time 200ms --hosts {names}"));
     until_recorded(&into, |so_far| so_far.pairs.len() >= 2 * usize::from(hosts / 2));
     for &place in &chosen {
         kill(&mut fleet.agents[usize::from(place)]);
@@ -84,7 +83,7 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
         let agent = fleet.agents[place].id();
         let expected = if chosen.contains(&(place as u8)) { vec![] } else { vec![agent] };
         assert_eq!(processes(&fleet, place), expected, "{}", name(place as u8));
-        until("an agent without tasks", || (waiting(&fleet, place) == 0).then_some(()));
+        until_holds("an agent without tasks", || waiting(&fleet, place) == 0);
     }
     drop(fleet);
     assert_eq!(places(), before);
@@ -95,11 +94,11 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     needs_fleet!();
     let mut fleet = Fleet::start(4);
     let (into, whole) = (fleet.dir.path().join("cut"), fleet.dir.path().join("whole"));
-    let running = fleet.start_command(&format!("fleet mesh throughput --time 1s --out {}", into.display()));
+    let running = fleet.start_into(&into, "fleet mesh throughput --time 1s");
     until_recorded(&into, |so_far| so_far.pairs.len() >= 2);
     // Receivers of the round that has begun.
     let busy = |fleet: &Fleet| (0..4).map(|place| waiting(fleet, place)).sum::<usize>() > 0;
-    until("the next round", || busy(&fleet).then_some(()));
+    until_holds("the next round", || busy(&fleet));
     kill(&mut fleet.server);
     thread::sleep(Duration::from_millis(1500));
     fleet.server = serve(&fleet.star);
@@ -112,9 +111,8 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     // All but what was under way.
     assert!(result.pairs.len() == 12 && (8..12).contains(&measured), "{measured}: {:#?}", result.pairs);
 
-    let run = only_run(&into);
-    let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), whole.display()));
-    assert_eq!((ended.status, super::result(&whole).measured().count()), (0, 12), "{ended}");
+    let (ended, resumed) = fleet.resume(&into, &whole);
+    assert_eq!((ended.status, resumed.measured().count()), (0, 12), "{ended}");
 }
 
 #[test]
@@ -122,8 +120,7 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     needs_fleet!();
     let mut fleet = Fleet::start(3);
     let (into, whole) = (fleet.dir.path().join("lost"), fleet.dir.path().join("whole"));
-    let running = fleet
-        .start_command(&format!("fleet load --to c00 --rate 200,400,600 --time 1s --out {}", into.display()));
+    let running = fleet.start_into(&into, "fleet load --to c00 --rate 200,400,600 --time 1s");
     until_recorded(&into, |so_far| so_far.pairs.len() >= 2);
     kill(&mut fleet.agents[2]);
     let ended = end(running).exited(5);
@@ -134,8 +131,7 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     assert_eq!(lost.steps.iter().map(|step| step.failed.len()).collect::<Vec<_>>(), [0, 1, 0]);
 
     fleet.add_agent(2, "", 3);
-    let ended = fleet.run(&format!("fleet resume {} --out {}", only_run(&into).display(), whole.display()));
-    let resumed = result(&whole);
+    let (ended, resumed) = fleet.resume(&into, &whole);
     assert_eq!((ended.status, senders(&resumed)), (0, vec![2, 2, 2]), "{ended}");
     let first = |result: &FleetResult| (result.steps[0].sent, result.steps[0].lag_p99_ns);
     assert_eq!(first(&resumed), first(&lost));

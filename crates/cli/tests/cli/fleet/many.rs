@@ -91,8 +91,8 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
         let host = usize::from(u8::from_str_radix(&uuid[..2], 16).unwrap() % HOSTS);
         let named = |into: &str| {
             let into = fleet.dir.path().join(format!("{into}-{number}"));
-            let args = format!("fleet mesh {plan} --hosts {names} --out {}", into.display());
-            let ended = end_within(fleet.start_command(&args), HANGS);
+            let args = format!("fleet mesh {plan} --hosts {names}");
+            let ended = end_within(fleet.start_into(&into, &args), HANGS);
             let answer = ended.out.lines().next().unwrap_or_default();
             println!("{kind} {number}: status {}, {answer}{}", ended.status, ended.err);
             let result = result(&into);
@@ -140,8 +140,7 @@ fn a_hundred_hosts_take_part() {
         let fleet = Fleet::start(hosts);
         let (names, into) = (fleet.names(hosts), fleet.dir.path().join("runs"));
         let began = Instant::now();
-        let args = format!("fleet mesh {plan} --hosts {names} --out {}", into.display());
-        let mut running = fleet.start_command(&args);
+        let mut running = fleet.start_into(&into, &format!("fleet mesh {plan} --hosts {names}"));
         let controller = highest(&mut running);
         let ended = end_within(running, HANGS);
         let took = began.elapsed();

@@ -6,7 +6,7 @@ use netfathom_model::record::FleetResult;
 use netfathom_model::verdict::Level;
 
 use super::{Fleet, name, needs_fleet, result, until_recorded};
-use crate::child::{Ended, kill, only_run, record};
+use crate::child::{kill, record};
 
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 
@@ -26,7 +26,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let mut fleet = Fleet::start(3);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let listed = fleet.names(3);
-    let running = fleet.start_command(&format!("{STACK} --hosts {listed} --out {}", died.display()));
+    let running = fleet.start_into(&died, &format!("{STACK} --hosts {listed}"));
     until_recorded(&died, |so_far| !judged(so_far).is_empty());
     // The last one: its turn has not come.
     kill(&mut fleet.agents[2]);
@@ -48,7 +48,7 @@ fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     needs_fleet!();
     let fleet = Fleet::start(2);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
-    let mut running = fleet.start_command(&format!("{STACK} --out {}", died.display()));
+    let mut running = fleet.start_into(&died, STACK);
     until_recorded(&died, |so_far| !judged(so_far).is_empty());
     kill(&mut running);
     assert_eq!(judged(&result(&died)), names(1));
@@ -58,11 +58,9 @@ fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
 /// Resumes a run: all hosts are judged then, and those of before are the same.
 fn goes_on(fleet: &Fleet, before: &Path, into: &Path, hosts: u8) {
     let known = result(before);
-    let args = format!("fleet resume {} --out {}", only_run(before).display(), into.display());
-    let Ended { status, out, err } = fleet.run(&args);
-    let whole = result(into);
+    let (ended, whole) = fleet.resume(before, into);
     let void = record(into).unwrap().verdict.level == Level::Void;
-    assert_eq!((status, judged(&whole)), (if void { 3 } else { 0 }, names(hosts)), "{out}\n{err}");
+    assert_eq!((ended.status, judged(&whole)), (if void { 3 } else { 0 }, names(hosts)), "{ended}");
     assert!(whole.resumed_from.is_some() && whole.hosts.iter().all(|h| h.missing.is_none()), "{whole:#?}");
     for host in known.hosts.iter().filter(|host| host.verdict.is_some()) {
         let twin = whole.hosts.iter().find(|twin| twin.name == host.name).unwrap();

@@ -11,7 +11,7 @@ use netfathom_testkit::{Star, alone, needs_programs, needs_root};
 use tempfile::TempDir;
 
 use super::{name, result};
-use crate::child::{Ended, end, kill, netfathom, out, shell, start_on, until};
+use crate::child::{Ended, end, kill, netfathom, out, shell, start_on, until, until_holds};
 
 /// Hosts with what starts programs on them. All of it is gone with this value.
 struct Site {
@@ -81,13 +81,12 @@ impl Site {
         };
         assert!(agents.len() == hosts as usize && agents.iter().all(runs_in), "{agents:?}");
         let answer = format!("{hosts} of ");
-        until("the agents", || self.fleet("hosts").out.trim_start().starts_with(&answer).then_some(()));
+        until_holds("the agents", || self.fleet("hosts").out.trim_start().starts_with(&answer));
         let runs = self.dir.path().join(runs);
         self.fleet(&format!("mesh throughput --time 200ms --out {}", runs.display())).exited(status);
         assert_eq!(result(&runs).measured().count() as u32, hosts * (hosts - 1));
-        let ended = self.fleet("down");
-        let line = format!("ended {hosts} agents and the server");
-        assert_eq!((ended.status, ended.out.trim(), ended.err.as_str()), (0, &*line, ""));
+        let ended = self.fleet("down").quietly();
+        assert_eq!(ended.out.trim(), format!("ended {hosts} agents and the server"));
         for agent in &agents {
             assert!(!agent.0.exists() && !runs_in(agent), "{agent:?}");
         }
@@ -181,9 +180,7 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         command.arg(format!("ssh -F {client}"));
         site.start(&mut command)
     };
-    let ended = end(up("root@c00\nc01\nc02\n", ""));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{ended}");
-    assert!(ended.out.contains("3 of 3 hosts answer"), "{ended}");
+    end(up("root@c00\nc01\nc02\n", "")).quietly().shows(&["3 of 3 hosts answer"]);
     end(up("c00\n", "")).exited(1).explains(&["is up"]);
     site.measured_and_down("whole", 3, 0);
 
@@ -227,7 +224,7 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let mute = site.star.hosts[3].run(|| TcpListener::bind((Star::address(3), 22))).unwrap().unwrap();
     let mut waiting = up("c00\nc03\nc01\n", &binary);
     let state = site.dir.path().join("netfathom/fleet-default/state.json");
-    until("two agents", || (state.exists() && site.state().1.len() == 2).then_some(()));
+    until_holds("two agents", || state.exists() && site.state().1.len() == 2);
     kill(&mut waiting);
     drop(mute);
     site.measured_and_down("left", 2, 5);
@@ -268,20 +265,19 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
          --log-file={dir}/munge.log --seed-file={dir}/munge.seed"
     );
     site.serve(None, "/usr/sbin/munged", &munge);
-    until("munged", || Path::new(&format!("{dir}/munge.socket")).exists().then_some(()));
+    until_holds("munged", || Path::new(&format!("{dir}/munge.socket")).exists());
     site.serve(None, "/usr/sbin/slurmctld", &format!("-D -f {conf}"));
     for place in 0..3 {
         site.serve(Some(place), "/usr/sbin/slurmd", &format!("-D -N {} -f {conf}", name(place)));
     }
     let slurm = |command: &str| site.run(&mut shell(command)).out.trim().to_owned();
-    until("idle nodes", || (slurm("sinfo -h -N -t idle -o %N | wc -l") == "3").then_some(()));
+    until_holds("idle nodes", || slurm("sinfo -h -N -t idle -o %N | wc -l") == "3");
 
     let up = |hosts: &str, more: &str| {
         let hosts = site.write("nodes.txt", hosts);
         site.fleet(&format!("up --via srun --hosts {hosts} --address {} {more}", Star::hub_address()))
     };
-    let ended = up("c00\nc01\nc02\n", "");
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{ended}");
+    up("c00\nc01\nc02\n", "").quietly();
     assert_eq!(slurm("squeue -h -t running -o %N | sort | xargs"), "c00 c01 c02");
     site.measured_and_down("whole", 3, 0);
     assert_eq!(slurm("squeue -h"), "");
@@ -293,6 +289,6 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let (_, agents) = site.state();
     assert!(agents.len() == 1 && agents[0].0.exists(), "{agents:?}");
     slurm("scancel -u root");
-    until("an empty directory", || (!agents[0].0.exists()).then_some(()));
+    until_holds("an empty directory", || !agents[0].0.exists());
     site.fleet("down").exited(1).explains(&["srun had ended before"]);
 }

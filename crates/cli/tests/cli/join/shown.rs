@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
 
+use netfathom_model::record::State;
+use netfathom_model::verdict::Part;
+
 use super::*;
 use crate::child::{end_within, signal, start};
 
@@ -68,12 +71,18 @@ fn the_way_between_two_captures_has_every_flow_and_is_judged() {
         ("second.pcap", capture(0..2, 31_000, |_| true)),
         ("gaps.pcap", capture(0..2, 31_000, |sequence| sequence % 10 != 0)),
         ("sent.log", log(0..2, Columns::SENT)),
+        ("both.log", log(0..2, Columns::ALL)),
     ]);
     let (_, record) = files.join("first.pcap sent.log second.pcap --window 1024");
     assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
     let between = &result(&record).spans[1];
     let times = &between.times;
     assert_eq!((between.direction, times.n, times.min_ns, times.max_ns), (None, 2 * EACH, 30_000, 30_000));
+    let reply = reasons(&record);
+    assert!(reply.starts_with("the clocks of first.pcap and second.pcap are taken for one"), "{reply}");
+    // Who writes the times of both ends into one log has one clock for them.
+    let (_, record) = files.join("first.pcap both.log second.pcap --window 1024");
+    assert_eq!(reasons(&record), "");
     let (_, record) = files.join("first.pcap sent.log gaps.pcap --window 1024");
     assert_eq!(result(&record).spans[1].times.n, 2 * EACH - EACH / 5);
     let reply = reasons(&record);
@@ -82,6 +91,42 @@ fn the_way_between_two_captures_has_every_flow_and_is_judged() {
     let (_, record) = files.join("gaps.pcap sent.log second.pcap --window 1024");
     let reply = reasons(&record);
     assert!(reply.contains("10.0 % of the messages in second.pcap are not in gaps.pcap"), "{reply}");
+}
+
+#[test]
+fn the_clock_of_the_second_host_takes_nothing_from_the_time_to_send() {
+    let files = Files::of(&[
+        ("first.pcap", capture(0..2, 1000, |_| true)),
+        ("behind.pcap", capture(0..2, 500, |_| true)),
+        ("sent.log", log(0..2, Columns::SENT)),
+    ]);
+    let (ended, record) = files.join("first.pcap sent.log behind.pcap --window 1024");
+    let levels = [Part::Tx, Part::Between].map(|part| record.verdict.of(part));
+    assert_eq!((ended.status, levels), (0, [Level::Valid, Level::Void]), "{:?}", record.verdict);
+    assert!(ended.out.contains("between VOID, not part of the answer"), "{ended}");
+    let (_, record) = files.join("first.pcap sent.log behind.pcap --window 1024 --clock fitted");
+    assert!(record.verdict.is_valid(), "{:?}", record.verdict);
+}
+
+#[test]
+fn one_capture_with_the_logs_of_two_hosts_is_not_valid() {
+    let booted = |after_ns: i64| {
+        let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, Columns::RECEIVED).unwrap();
+        log.write_clock(1, AHEAD_NS + after_ns).unwrap();
+        for (flow, sequence, sent_ns) in messages(0..1) {
+            let received_ns = (sent_ns + 40_000).checked_add_signed(-after_ns).unwrap();
+            log.write_block(flow, &[LogEntry { sequence, intended_ns: 0, sent_ns: 0, received_ns }]).unwrap();
+        }
+        log.finish().unwrap()
+    };
+    let files = Files::of(&[
+        ("a.pcap", capture(0..1, 1000, |_| true)),
+        ("sent.log", log(0..1, Columns::SENT)),
+        ("here.log", booted(0)),
+        ("there.log", booted(60_000_000_000)),
+    ]);
+    let level = |received: &str| files.join(&format!("a.pcap sent.log {received}")).1.verdict.level;
+    assert_eq!([level("here.log"), level("there.log")], [Level::Valid, Level::Degraded]);
 }
 
 #[test]
@@ -144,6 +189,9 @@ fn ctrl_c_ends_what_waits_for_a_pipe_and_keeps_no_part_of_a_pair() {
         // As far as it can come.
         std::thread::sleep(Duration::from_millis(700));
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was asked to");
+        // What is left of it if it is killed.
+        let left = record(kept.path()).unwrap();
+        assert_eq!((left.state, left.verdict.level), (State::Partial, Level::Void), "{args}");
         signal("INT", &child);
         // Not only when somebody writes.
         end_within(child, Duration::from_secs(20));

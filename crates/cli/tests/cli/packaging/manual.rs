@@ -4,6 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::docs::words::forbidden;
+use crate::help::{PAGES, Page};
 
 /// What a reader looks for in any page.
 const SECTIONS: [&str; 6] = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"];
@@ -20,37 +21,12 @@ fn pages() -> (tempfile::TempDir, Vec<(String, String)>) {
     (dir, pages)
 }
 
-fn commands(of: &str) -> Vec<String> {
-    let help = well(netfathom(of).arg("--help")).out;
-    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
-    let lines = list.lines().take_while(|line| !line.is_empty());
-    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|&name| name != "help")
-        .map(Into::into)
-        .collect()
-}
-
-/// All commands with the blanks between their words, those of commands too.
-fn all_commands() -> Vec<String> {
-    let mut all = vec![String::new()];
-    let mut at = 0;
-    while at < all.len() {
-        let below: Vec<String> =
-            commands(&all[at]).iter().map(|name| format!("{} {name}", all[at]).trim_start().into()).collect();
-        all.extend(below);
-        at += 1;
-    }
-    all
-}
-
 #[test]
 fn every_command_has_a_page_with_what_readers_look_for() {
     let (_dir, pages) = pages();
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-    let page_of = |command: &String| format!("netfathom {command}").trim().replace(' ', "-");
-    let mut wanted: Vec<String> = all_commands().iter().map(page_of).collect();
+    let page_of = |page: &Page| format!("netfathom {}", page.command).trim().replace(' ', "-");
+    let mut wanted: Vec<String> = PAGES.iter().map(page_of).collect();
     wanted.sort();
     assert_eq!(names, wanted);
     for (name, page) in &pages {
@@ -90,8 +66,7 @@ fn readers_of_manual_pages_find_nothing_wrong() {
             let mut man = Command::new("man");
             // As a package's checks read it: any warning is printed.
             man.args(["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z"]).arg(page);
-            let output = run(man.env("LC_ALL", "C.UTF-8").env("MANROFFSEQ", "").env("MANWIDTH", "80"));
-            assert_eq!((output.status, output.err.as_str()), (0, ""), "{name}");
+            run(man.env("LC_ALL", "C.UTF-8").env("MANROFFSEQ", "").env("MANWIDTH", "80")).quietly();
         }
     }
 }

@@ -35,7 +35,7 @@ fn systemd_takes_the_unit_of_watch() {
 #[test]
 fn an_instance_watches_the_program_of_its_name_and_has_an_environment_of_its_own() {
     needs_programs!(["systemd-analyze"], "systemd");
-    let target = value("ExecStart=").split_once(" both ").unwrap().1.split(' ').next().unwrap();
+    let target = value("ExecStart=").split_once("${DIRECTION} ").unwrap().1.split(' ').next().unwrap();
     let environment = value("EnvironmentFile=-/");
     for name in ["redis-server", "nginx"] {
         assert_eq!(expanded(target, name), name);
@@ -50,6 +50,7 @@ fn an_instance_with_a_pid_for_a_name_is_wrong_usage() {
     let command = value("ExecStart=").strip_prefix("/usr/bin/netfathom ").unwrap();
     // Beyond all PIDs that there can be.
     let command = command.replace("%i", "4194305").replace("${SERVE}", "127.0.0.1:0");
+    let command = command.replace("${DIRECTION}", "rx").replace("$OPTIONS", "");
     let command = command.replace("${STATE_DIRECTORY}", dir.path().to_str().unwrap());
     let status = value("RestartPreventExitStatus=").parse().unwrap();
     refused_for(&mut netfathom(&command), status, &["--pid 4194305"]);

@@ -193,9 +193,7 @@ impl FakeServer {
     fn client(&self, dir: &Path) -> Command {
         let at = self.listener.local_addr().unwrap();
         let args = "reverse --variant ignored --trials 1 --no-tap --time 400ms --inbound 10..1k --quiet";
-        let mut command = netfathom(&format!("{args} --to {at} --out"));
-        command.arg(dir);
-        command
+        netfathom_to(dir, &format!("{args} --to {at}"))
     }
 
     /// Serves one host. `strangers` is called with where its messages come in, once the trial has begun.

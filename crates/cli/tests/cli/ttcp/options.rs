@@ -242,7 +242,5 @@ fn nothing_is_kept_unless_it_is_asked_for() {
     let kept = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
     assert!(kept.join("report.html").is_file());
     assert!(from.err.contains(&format!("ttcp-t: report: {}/report.html", kept.display())), "{from}");
-    let mut command = crate::child::netfathom("report -v");
-    let drawn = run(command.arg(&kept));
-    assert!(drawn.out.contains("16,777,216 bytes sent in "), "{drawn}");
+    run(crate::child::netfathom("report -v").arg(&kept)).shows(&["16,777,216 bytes sent in "]);
 }

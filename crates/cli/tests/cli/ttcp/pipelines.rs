@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use netfathom_testkit::{ThreeHosts, needs, needs_root};
+use netfathom_testkit::{ThreeHosts, needs_programs, needs_root};
 
 use super::{free_port, receiver, receiver_on, receiving};
 use crate::child::{end, run, shell};
@@ -79,15 +79,13 @@ fn a_file_as_input_goes_whole() {
 
 #[test]
 fn a_terminal_shows_how_far_it_is() {
+    needs_programs!(["script"], "bsdutils");
     let (receiving, port) = receiving("-rs");
     // Slow enough to be seen: a small buffer at a time, from a pipe.
     let inner =
         format!("(sleep 0.7; yes | head -c 9000000; sleep 1.2) | \\\"$0\\\" ttcp -t -p {port} localhost");
-    let script = format!("command -v script >/dev/null || exit 77; script -qec \"{inner}\" /dev/null");
-    let ended = run(shell(&script).env("TERM", "xterm"));
-    let received = end(receiving);
-    needs!(ended.status != 77, "there is no script(1)");
-    received.exited(0);
+    let ended = run(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
+    end(receiving).exited(0);
     assert!(ended.out.contains("\r8.58 MiB, "), "{:?}", ended.out);
     let (_, figures) = ended.out.split_once("ttcp-t: 9000000 bytes in ").expect("figures");
     assert!(!figures.contains("MiB"), "{figures:?}");

@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
-use netfathom_testkit::skip;
+use netfathom_testkit::needs_programs;
 
 use super::{connects, free_port, receiver, receiving, result, ttcp};
 use crate::child::{Ended, end, kill, run, shell, signal, start, until};
@@ -141,9 +141,7 @@ fn a_service_without_descriptors_left_goes_on() {
 /// Lines of clients are not glued to the progress that is drawn meanwhile.
 #[test]
 fn a_terminal_shows_how_many_clients_there_are_and_a_line_of_each() {
-    if !shell("command -v script >/dev/null").status().unwrap().success() {
-        skip!("there is no script(1)");
-    }
+    needs_programs!(["script"], "bsdutils");
     let port = free_port();
     let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
     let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));

@@ -4,7 +4,7 @@ use netfathom_model::record::{Measured, Record, State, SweepResult};
 use netfathom_testkit::needs_root;
 
 use super::{receiving, ttcp};
-use crate::child::{end, names, only_run, out, record, run, unprivileged};
+use crate::child::{end, names, only_run, out, record, recorded, run, unprivileged};
 use crate::refusals::refused_for;
 
 const TINY: &str = "sweep --here loopback --sndbuf 4096,auto --time 50ms --trials 2";
@@ -40,8 +40,7 @@ fn a_sweep_leaves_its_record_and_its_tables() {
 
 #[test]
 fn json_is_the_record_and_nothing_else() {
-    let dir = out();
-    let ended = run(ttcp(TINY).args(["--json", "-D", "both"]).arg("--out").arg(dir.path())).measured();
+    let (ended, _) = recorded(ttcp(TINY).args(["--json", "-D", "both"]));
     let record: Record = ended.json();
     let settings: Vec<bool> = swept(&record).points.iter().map(|p| p.no_delay).collect();
     assert_eq!((settings, ended.err.as_str()), (vec![false, false, true, true], ""));
@@ -50,10 +49,8 @@ fn json_is_the_record_and_nothing_else() {
 #[test]
 fn over_a_path_there_is_its_delay() {
     needs_root!();
-    let dir = out();
     let mut command = ttcp("sweep --delay 5ms --sndbuf auto --time 100ms --trials 1 --quiet");
-    run(command.arg("--out").arg(dir.path())).measured();
-    let record = record(dir.path()).unwrap();
+    let (_, record) = recorded(&mut command);
     let tcp = swept(&record).points[0].trials[0].tcp.unwrap();
     assert!(tcp.min_rtt_us.unwrap() >= 10_000, "{tcp:?}");
 }

@@ -18,27 +18,33 @@ while True:
     peer.sendall(peer.recv(64))
     peer.close()";
 
-/// How many messages an exporter saw; `None` before its first second.
+/// What an exporter serves; `None` before its first second.
+fn shown(address: &str, series: &str) -> Option<f64> {
+    value(&scraped(address, "/metrics", address), &format!("netfathom_watch_{series}"))
+}
+
 fn seen(address: &str) -> Option<f64> {
-    const SEEN: &str = "netfathom_watch_seen_messages_total{direction=\"rx\"}";
-    value(&scraped(address, "/metrics", address), SEEN)
+    shown(address, "seen_messages_total{direction=\"rx\"}")
 }
 
 /// Requests of a new server until the exporter has one of them; then the server ends.
 fn follows(address: &str, (mut server, port): (Killed, u16)) {
     let before = seen(address);
-    until("a message of the server", || {
+    until_holds("a message of the server", || {
         let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
         client.write_all(&[7; 64]).unwrap();
         client.read_exact(&mut [0; 64]).unwrap();
-        (seen(address) > before).then_some(())
+        seen(address) > before
     });
+    let (processes, sockets) = (shown(address, "processes"), shown(address, "sockets"));
+    assert!(processes >= Some(1.0) && sockets >= Some(1.0), "{processes:?} {sockets:?}");
     kill(&mut server);
+    until_holds("its end", || shown(address, "processes") == Some(0.0));
     // What is seen from then on is another's.
-    until("the last message", || {
+    until_holds("the last message", || {
         let last = seen(address);
         thread::sleep(Duration::from_millis(1200));
-        (seen(address) == last).then_some(())
+        seen(address) == last
     });
 }
 
@@ -56,6 +62,7 @@ fn an_exporter_waits_for_its_processes_and_outlives_them() {
         for _ in 0..2 {
             follows(&address, python.serve(&group, &[SCRIPT]));
         }
+        assert!(shown(&address, "late_processes_total") >= Some(2.0));
         interrupted(watch).measured();
     }
 }
@@ -65,7 +72,7 @@ fn an_exporter_that_waited_in_vain_shows_why_there_are_no_messages() {
     needs_root!();
     let dir = out();
     let ended = interrupted(watching("nf-test-absent --serve :0 --json", dir.path())).exited(3);
-    assert!(ended.out.contains("no process of the target was there"), "{ended}");
+    ended.shows(&["no process of the target was there"]);
 }
 
 /// They are root's.

@@ -3,7 +3,7 @@
 use super::live::lengths_ns;
 use super::targets::with_three_capabilities;
 use super::*;
-use crate::refusals::refused_for;
+use crate::refusals::all_refused;
 
 #[test]
 fn a_small_budget_is_kept_by_few_samples() {
@@ -43,7 +43,7 @@ fn a_process_that_ends_between_samples_ends_the_run() {
     let mut sleeper = start(Command::new("sleep").arg("1000"));
     // Attaching alone takes more than what 0.1 % have saved within seconds.
     let child = watching(&format!("--pid {} --budget 0.1% --json", sleeper.id()), dir.path());
-    until("its end", || (attached(child.id()) < HOOKS).then_some(()));
+    until_holds("its end", || attached(child.id()) < HOOKS);
     kill(&mut sleeper);
     let record: Record = end(child).exited(3).json();
     assert_eq!(result(&record).sampling.unwrap().samples, 1);
@@ -62,12 +62,11 @@ fn a_budget_that_the_kernel_does_not_count_is_refused() {
 
 #[test]
 fn a_budget_has_bounds() {
-    for (args, why) in [
+    let cases = [
         ("--budget 0%", "from 0.1% to 100%"),
         ("--budget 101%", "from 0.1% to 100%"),
         ("--budget x", "write 1%"),
         ("--budget 1% --time 100ms", "--time 100ms with --budget: choose from 1s"),
-    ] {
-        refused_for(&mut netfathom(&format!("watch --port 1 {args}")), 2, &[why]);
-    }
+    ];
+    all_refused("watch --port 1", &cases);
 }

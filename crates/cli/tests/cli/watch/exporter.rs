@@ -111,8 +111,7 @@ fn who_answers_strangers_has_no_capability_and_who_watches_has_what_it_needs() {
 fn an_exporter_at_a_taken_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("another program has that port; choose another with --serve"), "{ended}");
+    ended.exited(1).explains(&["another program has that port; choose another with --serve"]);
 }
 
 #[test]
@@ -129,20 +128,18 @@ fn prometheus_gets_processes_by_their_names() {
     let mut child = watching(&format!("--port {port} --serve :0 --sockets --quiet"), dir.path());
     let address = address(&mut child);
     // After the first second.
-    until("the first second", || {
-        scraped(&address, "/metrics", &address).contains("seen_messages").then_some(())
-    });
+    until_holds("the first second", || scraped(&address, "/metrics", &address).contains("seen_messages"));
     echo(&listener, 60, 20);
     let own = fs::read_to_string("/proc/self/comm").unwrap();
     let series = |name: &str, more: &str| {
         format!("netfathom_watch_process_{name}{{process=\"{}\",{more}}}", own.trim())
     };
-    until("its process", || {
+    until_holds("its process", || {
         let text = scraped(&address, "/metrics", &address);
         let timed = value(&text, &series("times_seconds_count", "quantity=\"rx\""));
         let blocked = value(&text, &series("stage_seconds_total", "stage=\"rx.blocked\""));
         // A wake-up that no program saw is in another stage.
-        (timed >= Some(54.0) && blocked >= Some(0.02 * 54.0)).then_some(())
+        timed >= Some(54.0) && blocked >= Some(0.02 * 54.0)
     });
     assert_eq!(interrupted(child).status, 0);
 }

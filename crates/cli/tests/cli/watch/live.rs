@@ -194,8 +194,17 @@ fn the_lines_of_a_busy_socket_add_up_to_the_record() {
     let ended = beside(echoes(&listener), || run(netfathom(&args).arg(dir.path()))).exited(0);
     let record = child::record(dir.path()).unwrap();
     let result = result(&record);
-    for (way, total) in [("receive", &result.total), ("send", &result.send.as_ref().unwrap().total)] {
+    let (account, send) = (&result.account, result.send.as_ref().unwrap());
+    let ways = [
+        ("receive", &result.total, (account.seen, account.timed)),
+        ("send", &send.total, (send.account.seen, send.account.timed)),
+    ];
+    for (way, total, counted) in ways {
         let (mut all, mut stages, mut sockets) = ((0, 0), 0, (0, 0));
+        let count = |of: &str| -> u64 {
+            lines(&ended).iter().filter_map(|line| line[way]["account"][of].as_u64()).sum()
+        };
+        assert_eq!((count("seen"), count("timed")), counted, "{way}: {ended}");
         for line in lines(&ended) {
             add(&mut all, &line[way]);
             let sums = line[way]["stage_sums_ns"].as_object().unwrap().values();

@@ -1,7 +1,7 @@
 //! Single messages that take long.
 
 use super::*;
-use crate::refusals::refused_for;
+use crate::refusals::all_refused;
 
 #[test]
 fn a_run_ends_with_a_slow_message_and_keeps_it() {
@@ -48,7 +48,7 @@ fn a_run_that_is_killed_leaves_its_slow_messages_and_no_program() {
     assert!(!held.is_gone(), "this test cannot see {held:?}");
     signal("KILL", &child);
     assert_eq!(end(child).status, 128 + 9);
-    until("the kernel to clean up", || held.is_gone().then_some(()));
+    until_holds("the kernel to clean up", || held.is_gone());
     let slow = so_far(dir.path()).unwrap().slow.unwrap();
     assert!(slow.messages.iter().any(|message| message.total_ns() > 80_000_000), "{slow:?}");
     is_exported(dir.path());
@@ -92,13 +92,12 @@ fn the_slowest_thousandth_is_known_once_there_are_enough() {
 
 #[test]
 fn what_is_slow_must_be_named_rightly() {
-    for (args, why) in [
+    let cases = [
         ("--slow p100", "a percentile is from p50 to p99.999"),
         ("--slow pxy", "write a percentile as p99.9"),
         ("--slow 0ms", "--slow"),
         ("--slow 1ms --stop-after 0", "--stop-after: name how many"),
         ("--stop-after 3", "--slow"),
-    ] {
-        refused_for(&mut netfathom(&format!("watch --port 1 --time 1s {args}")), 2, &[why]);
-    }
+    ];
+    all_refused("watch --port 1 --time 1s", &cases);
 }

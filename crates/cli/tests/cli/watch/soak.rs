@@ -225,7 +225,7 @@ fn what_comes_and_goes_takes_no_memory_and_leaves_nothing() {
     let held = Held::by(watch.id());
     assert!(!held.is_gone(), "this test cannot see {held:?}");
     let record = record(&interrupted(watch));
-    until("the kernel to clean up", || held.is_gone().then_some(()));
+    until_holds("the kernel to clean up", || held.is_gone());
     drop(churns);
     let rounds = counted.join().unwrap();
     println!("{:?}", rounds.iter().rev().take(3).collect::<Vec<_>>());

@@ -57,7 +57,7 @@ fn quota(tables: &[String; 2]) -> Option<String> {
     let (path, _) = limiting(&group, file).into_iter().next()?;
     let none = if file == QUOTA.2 { "-1" } else { "max" };
     // systemd writes backslashes into names.
-    Some(format!("raise the CPU quota of its cgroup, or remove it (echo {none} > '{}')", path.display()))
+    Some(format!("raise the CPU quota of its cgroup, or remove it (`echo {none} > '{}'`)", path.display()))
 }
 
 /// The group that a limit is of, and the name of its file there.
@@ -154,7 +154,7 @@ mod tests {
         let at = |none: &str, file: &str| {
             let path = group.join(file);
             let remedy = "raise the CPU quota of its cgroup, or remove it";
-            Some(format!("{remedy} (echo {none} > '{}')", path.display()))
+            Some(format!("{remedy} (`echo {none} > '{}'`)", path.display()))
         };
         let first = |limit| raise("cpu.cfs_quota_us", limit, "4:cpu,cpuacct", "cgroup cgroup rw,cpu,cpuacct");
         assert_eq!([first("50000\n"), first("-1\n")], [at("-1", "cpu.cfs_quota_us"), None]);

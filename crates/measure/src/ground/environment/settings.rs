@@ -28,7 +28,7 @@ pub fn read(devices: &[Device], lab: Option<&Lab>) -> Settings {
 }
 
 fn of_lab(lab: &Lab) -> Vec<(&'static str, Reading)> {
-    let read = |role: Role, namespace: &netfathom_sys::netns::Namespace| {
+    let read = |role: Role| {
         let devices = [lab.device(role)];
         let of_sysfs = |name: &str, into: &mut Reading| {
             let outcome = sysfs::with_own(|sys| device::read_sysfs(sys, name, into));
@@ -36,7 +36,7 @@ fn of_lab(lab: &Lab) -> Vec<(&'static str, Reading)> {
                 [".queue.", ".irq."].iter().for_each(|group| into.miss(format!("{name}{group}"), &error));
             }
         };
-        let reading = namespace.run(|| of_namespace(&devices, of_sysfs)).unwrap_or_else(|error| {
+        let reading = lab.host(role).run(|| of_namespace(&devices, of_sysfs)).unwrap_or_else(|error| {
             let mut none = Reading::default();
             none.miss("", error);
             none
@@ -45,8 +45,8 @@ fn of_lab(lab: &Lab) -> Vec<(&'static str, Reading)> {
     };
     std::thread::scope(|scope| {
         // Each takes some milliseconds.
-        let reader = scope.spawn(|| read(Role::Reader, &lab.reader));
-        let sender = read(Role::Sender, &lab.sender);
+        let reader = scope.spawn(|| read(Role::Reader));
+        let sender = read(Role::Sender);
         [Some(sender), reader.join().ok()].into_iter().flatten().collect()
     })
 }

@@ -39,6 +39,7 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{
     Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, CpuWaits, Effect,
 };
+use netfathom_model::units::format_duration;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
@@ -150,12 +151,15 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
         self.keep()?;
         self.began = Instant::now();
+        let mut block = Duration::ZERO;
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
-            workload.learn(self.stage.settle.stop)?;
+            let took = workload.learn(self.stage.settle.stop)?;
+            block += took * order::runs(&self.there(workload.as_ref()));
             let described = self.described(workload.as_ref());
             self.progressed.result.benchmarks.push(described);
         }
+        self.estimate(block);
         self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
         let mut wanted = self.plan.least_blocks;
@@ -174,6 +178,24 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             self.one_more(workload.as_mut(), at)?;
         }
         Ok(())
+    }
+
+    /// Shows how long the least blocks take, where that is longer than asked for.
+    fn estimate(&mut self, block: Duration) {
+        let CostPlan { least_blocks, most_ns, .. } = *self.plan;
+        let least = block * least_blocks;
+        if least > Duration::from_nanos(most_ns) && !self.stops() {
+            let time = format_duration(most_ns);
+            self.observer.takes(least, &format!("--min-blocks {least_blocks} goes before --time {time}"));
+        }
+    }
+
+    /// The conditions that it makes sense to run a benchmark in.
+    fn there(&self, workload: &dyn Workload) -> Vec<usize> {
+        let conditions = &self.progressed.result.conditions;
+        let makes_sense =
+            |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
+        (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect()
     }
 
     /// One more run beside the program, which no comparison has: to see who has the CPUs takes a program at every switch.
@@ -230,11 +252,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         random: &mut SplitMix64,
     ) -> Result<(), RunError> {
         let conditions = self.progressed.result.conditions.clone();
-        let makes_sense =
-            |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
-        let there: Vec<usize> =
-            (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect();
-        let order = order::block(&there, random);
+        let order = order::block(&self.there(workload), random);
         for (turn, &condition) in order.iter().enumerate() {
             if self.stops() {
                 return Ok(());

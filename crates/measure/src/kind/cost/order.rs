@@ -12,6 +12,11 @@ pub fn block(conditions: &[usize], random: &mut SplitMix64) -> Vec<usize> {
     there
 }
 
+/// How many runs a block has.
+pub fn runs(conditions: &[usize]) -> u32 {
+    2 * conditions.len() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,6 +26,7 @@ mod tests {
         let mut random = SplitMix64::new(7);
         let orders: Vec<_> = (0..20).map(|_| block(&[0, 1, 2], &mut random)).collect();
         for order in &orders {
+            assert_eq!(order.len() as u32, runs(&[0, 1, 2]));
             for condition in 0..3 {
                 let at: Vec<usize> = (0..6).filter(|&i| order[i] == condition).collect();
                 assert!(at.len() == 2 && at[0] + at[1] == 5, "{order:?}");

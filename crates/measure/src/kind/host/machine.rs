@@ -63,10 +63,7 @@ fn offset(bracket: Duration) -> HostRow {
 }
 
 pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
-    let mut rows = vec![count(environment.cpus), use_of_them(busy_share())];
-    rows.push(sharing(hypervisor::find()));
-    rows.extend(environment.governor.as_deref().map(governor));
-    rows
+    vec![count(environment.cpus), use_of_them(busy_share()), sharing(hypervisor::find())]
 }
 
 fn count(cpus: usize) -> HostRow {
@@ -126,18 +123,10 @@ fn sharing(found: Hypervisor) -> HostRow {
         Hypervisor::Found(which) => limited(
             NAME,
             &format!("{which}: compare ratios and orders rather than absolute times"),
-            "a hypervisor shares the CPUs with other guests; their work shows as outliers",
+            "a hypervisor decides clock rates and sleep states, and shares the CPUs: the work of other guests shows as outliers",
             "measure on bare metal, or on CPUs reserved for this machine",
         ),
     }
-}
-
-fn governor(name: &str) -> HostRow {
-    if name == "performance" {
-        return works("governor", name);
-    }
-    let reason = "the clock rate follows the load, so slow rates look dearer than they are";
-    limited("governor", name, reason, "cpupower frequency-set --governor performance")
 }
 
 #[cfg(test)]
@@ -163,7 +152,6 @@ mod tests {
         );
         let hypervisors = [Hypervisor::NotNamed, Hypervisor::Unknown, Hypervisor::Found("QEMU".into())];
         assert_eq!(hypervisors.map(|h| status(&sharing(h))), ["works", "limited", "limited"]);
-        assert_eq!(["performance", "powersave"].map(|g| status(&governor(g))), ["works", "limited"]);
     }
 
     #[test]

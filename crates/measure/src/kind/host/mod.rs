@@ -12,6 +12,7 @@ use crate::ground::lab::Lab;
 
 mod drivers;
 mod kernel;
+mod latency;
 mod machine;
 mod places;
 mod privileges;
@@ -30,7 +31,7 @@ pub fn probe() -> HostReport {
             Topic::Privileges => privileges::rows(),
             Topic::Kernel => [programs::rows(&lab), drivers::rows(&lab), kernel::rows()].concat(),
             Topic::Clock => machine::clock(&environment),
-            Topic::Processors => machine::processors(&environment),
+            Topic::Processors => [machine::processors(&environment), latency::rows(&environment)].concat(),
         },
     });
     let mut report = HostReport {

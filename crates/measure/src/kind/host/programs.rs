@@ -2,7 +2,8 @@
 
 use netfathom_bpf::probe::{self, ProbeError, Tracing};
 use netfathom_model::host::HostRow;
-use netfathom_sys::capability::{Capability, effective};
+use netfathom_sys::capability::may_trace;
+use netfathom_sys::confinement::{self, confined};
 
 use super::drivers::in_lab;
 use super::reason::plain;
@@ -45,21 +46,15 @@ fn tracing(kind: Tracing, name: &str, detail: &str) -> HostRow {
 }
 
 fn tracing_remedy(error: &ProbeError, kind: Tracing) -> &'static str {
-    match (error.source.is_denied(), may_trace(), kind) {
-        (true, false, _) => "run as root, or grant CAP_BPF and CAP_PERFMON to the program",
-        (true, true, Tracing::Fentry) => {
+    match kind {
+        _ if !error.source.is_denied() => {
+            "use a kernel with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF"
+        }
+        Tracing::Fentry if may_trace() && confined().is_none() => {
             "use a kernel that allows it to root, as distributions' do; without it there is no --tap fentry, which shows more stages"
         }
-        (true, true, _) => "lift what confines this process: kernel lockdown, a container or a sandbox",
-        (false, _, _) => "use a kernel with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF",
+        _ => confinement::tracing_remedy(),
     }
-}
-
-/// Whether this process holds what tracing needs; before Linux 5.8 CAP_SYS_ADMIN was all.
-fn may_trace() -> bool {
-    let held = effective().unwrap_or_default();
-    held.contains(&Capability::SysAdmin)
-        || held.contains(&Capability::Bpf) && held.contains(&Capability::Perfmon)
 }
 
 fn tcx(lab: &Result<Lab, LabError>) -> HostRow {

@@ -4,7 +4,7 @@ use netfathom_capture::join::Joined;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::print;
 use netfathom_model::record::{ClockOffset, PacketKind};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use super::between::Hop;
 use super::pair::Pair;
@@ -18,6 +18,9 @@ const MOST_UNJOINED: f64 = 0.05;
 const MOST_NEGATIVE: f64 = 0.5;
 /// A clock that moved by more moved what was measured.
 const MOST_MOVED_NS: u64 = 1_000;
+/// Logs of one host state beginnings that differ by less, unless its clock was set by more meanwhile; two hosts hardly
+/// boot within the same second.
+const SAME_BEGINNING_NS: u64 = 1_000_000_000;
 
 pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks: &[ClockOffset]) -> Verdict {
     let mut verdict = Verdict::default();
@@ -42,8 +45,11 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks
                 print::time(least_ns as f64),
                 print::time(spread_ns as f64)
             );
-            verdict.lower(Level::Degraded, text);
+            verdict.lower_only(&[span.part()], Level::Degraded, text);
         }
+    }
+    if plan.clock == ClockChoice::Stated {
+        of_hosts(plan, pairs, ways, &mut verdict);
     }
     let is_whole =
         pairs.len() == plan.captures.len() * plan.logs.len() && ways.len() + 1 == plan.captures.len();
@@ -61,7 +67,34 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks
             verdict.lower(Level::Degraded, text);
         }
     }
-    verdict
+    let answered = spans.iter().map(Span::part).filter(|part| *part != Part::Between);
+    verdict.answered_by(&answered.collect::<Vec<_>>())
+}
+
+/// Clocks that are taken for one though nothing shows that they agree. A log that has both ends has one clock for them.
+fn of_hosts(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], verdict: &mut Verdict) {
+    let is_one_clock = pairs.iter().any(|pair| pair.columns.sent && pair.columns.received);
+    for way in ways.iter().filter(|_| !is_one_clock) {
+        let text = format!(
+            "the clocks of {} and {} are taken for one, so the time between them includes their difference: `netfathom \
+             fleet hosts` measures it, --clock fitted shows what lies above the shortest time",
+            plan.captures[way.to - 1],
+            plan.captures[way.to]
+        );
+        verdict.lower_only(&[Part::Between], Level::Degraded, text);
+    }
+    if plan.captures.len() == 1 && have_different_beginnings(pairs) {
+        let text = "the logs are of two hosts, as their clocks began at different times, and there is one capture: the \
+                    time to send or to receive includes the difference of their clocks; capture on both hosts";
+        verdict.lower_only(&[Part::Tx, Part::Rx], Level::Degraded, text);
+    }
+}
+
+/// Whether logs state clocks that began at different times, as CLOCK_MONOTONIC of two hosts does.
+fn have_different_beginnings(pairs: &[Pair]) -> bool {
+    let ahead = pairs.iter().map(|pair| pair.joined.clock.first_ahead_ns).filter(|ns| *ns != 0);
+    let least_and_most = ahead.clone().min().zip(ahead.max());
+    least_and_most.is_some_and(|(least, most)| most.abs_diff(least) > SAME_BEGINNING_NS)
 }
 
 fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
@@ -138,7 +171,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
             "{} of the times from {from} to {to} are beyond an hour and left out: the clocks do not match",
             percent(apart)
         );
-        verdict.lower(level(apart), text);
+        verdict.lower_only(&[span.part()], level(apart), text);
     }
     if times.negative > 0 {
         let part = share(times.negative, times.n);
@@ -153,6 +186,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
             percent(part),
             times.min_ns
         );
-        verdict.lower(if impossible { Level::Void } else { Level::Degraded }, text);
+        let level = if impossible { Level::Void } else { Level::Degraded };
+        verdict.lower_only(&[span.part()], level, text);
     }
 }

@@ -44,6 +44,7 @@ pub fn run(
         spans: Vec::new(),
     };
     let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
+    conclude(&mut progressed, &[], &[]);
     observer.keep(&progressed)?;
     let (captures, logs) = (plan.captures.len(), plan.logs.len());
     let (mut number, of) = (0, captures * logs + captures - 1);

@@ -3,6 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::JoinedSpan;
+use netfathom_model::verdict::Part;
 
 use super::between::Hop;
 use super::pair::Pair;
@@ -50,6 +51,10 @@ impl Span {
         let suspect = least_ns > LEAST_SUSPECT_NS && is_many(SUSPECT);
         let found = Constant { least_ns, spread_ns, beyond_paths };
         (self.span.times.n >= FEWEST && (beyond_paths || suspect)).then_some(found)
+    }
+
+    pub fn part(&self) -> Part {
+        self.span.direction.map_or(Part::Between, Part::from)
     }
 
     /// Such as `a.pcap to application`.

@@ -108,6 +108,8 @@ fn trial(plan: &MessagePlan, placement: Placement, index: u32, round: u32, shot:
         cut_short: shot.client.cut_short || shot.server.cut_short,
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
+        p999_ns: timing.times.quantile(0.999),
+        max_ns: (timing.times.moments.n > 0).then_some(timing.times.moments.max),
         client: shot.client_cost,
         server: shot.server_cost,
         kernel_workers_ns: shot.counts.kernel_workers_ns,

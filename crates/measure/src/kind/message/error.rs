@@ -19,7 +19,9 @@ pub enum MessageError {
     Path(#[from] WireError),
     #[error("{0}")]
     Cpu(#[from] CpuError),
-    #[error("--cpu-pairs cross: it takes two CPUs; name two with --cpu, or choose --cpu-pairs same")]
+    #[error(
+        "--cpu-pairs cross and +poll take two CPUs: name two with --cpu, or choose --cpu-pairs same without +poll"
+    )]
     OneProcessor,
     #[error("there is nothing to measure: {0}")]
     Nothing(String),

@@ -223,7 +223,7 @@ fn lossy(cells: &[MessageCell]) -> Option<Broken> {
     let found = beyond(cells, |cell| Some(share(cell)).filter(|&share| share > LOST));
     let worst = found.first()?;
     let text = format!(
-        "over {:.0} % lost in {} of {} cells, most with {} and {} bytes: {:.1} %; figures are of the rest",
+        "over {:.0} % lost in {} of {} cells, most with {} and {} bytes: {:.1} %; rates and times are of what arrived",
         100.0 * LOST,
         found.len(),
         cells.len(),
@@ -231,7 +231,8 @@ fn lossy(cells: &[MessageCell]) -> Option<Broken> {
         worst.cell.bytes,
         100.0 * worst.by
     );
-    let each = |b: &Beyond<'_>| format!("{:.1} % were lost; figures are of the rest", 100.0 * b.by);
+    let each =
+        |b: &Beyond<'_>| format!("{:.1} % were lost; rates and times are of what arrived", 100.0 * b.by);
     Some(Broken::new(Level::Degraded, &found, each, text))
 }
 

@@ -19,6 +19,8 @@ pub fn choose(plan: &MessagePlan) -> Result<Vec<ProcessorPair>, MessageError> {
         ProcessorChoice::Same => pairs.into_iter().take(1).collect(),
         // The usual case of two ends that a scheduler has spread: as near as there is.
         ProcessorChoice::Cross => pairs.into_iter().skip(1).take(1).collect(),
+        // An end that polls never yields the CPU to the other.
+        ProcessorChoice::Sweep if plan.polls() => pairs.into_iter().skip(1).collect(),
         ProcessorChoice::Sweep => pairs,
     };
     if chosen.is_empty() { Err(MessageError::OneProcessor) } else { Ok(chosen) }
@@ -90,6 +92,8 @@ fn listed(list: &str, cpu: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::plan::{MessageTest, Place};
+
     use super::*;
 
     #[test]
@@ -106,6 +110,16 @@ mod tests {
         assert_eq!(found, [(Shares::Same, 7), (Shares::Core, 6), (Shares::Cache, 5), (Shares::Nothing, 3)]);
         assert!(pairs.iter().all(|p| p.client == 7));
         assert_eq!(by_sharing(&[3], shares).len(), 1);
+    }
+
+    #[test]
+    fn ends_that_poll_share_no_processor() {
+        let shares_one = |layer: &str| {
+            let layers = vec![layer.parse().unwrap()];
+            let plan = MessagePlan { layers, ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback) };
+            choose(&plan).is_ok_and(|pairs| pairs.iter().any(|pair| pair.shares == Shares::Same))
+        };
+        assert!(shares_one("write") && !shares_one("write+poll@server"));
     }
 
     #[test]

@@ -28,17 +28,31 @@ pub fn ends(result: &mut MessageResult, rounds: usize) -> bool {
 /// A figure that is known less well than asked lowers the trust in the cells of the answer, but not below DEGRADED: it is
 /// not wrong.
 pub fn wide(result: &MessageResult) -> Vec<Broken> {
-    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return Vec::new() };
     let free = || occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], 0.0);
     let answered = result.answered();
     let is_answered = |cell: &MessageCell| answered.iter().any(|other| ptr::eq(*other, cell));
-    let judged = |width: &Width| precision::judged(precision, width, until, free);
-    let broken = |(_, text): (Level, String)| {
+    let broken = |text: String| {
         let cells = result.cells.iter().enumerate().filter(|(_, cell)| is_answered(cell));
         let cells = cells.map(|(place, _)| (place, text.clone())).collect();
         Broken { level: Level::Degraded, cells, text }
     };
-    precision.widths.iter().filter_map(judged).map(broken).collect()
+    let texts = match (result.plan.until, &result.precision) {
+        (Some(until), Some(precision)) => {
+            let judged = |width: &Width| precision::judged(precision, width, until, free);
+            precision.widths.iter().filter_map(judged).map(|(_, text)| text).collect()
+        }
+        (Some(_), None) => Vec::new(),
+        (None, _) => including_zero(result, free),
+    };
+    texts.into_iter().map(broken).collect()
+}
+
+/// With a fixed number of trials no precision is asked for; an interval that includes 0 lowers the trust all the same.
+fn including_zero(result: &MessageResult, free: impl Fn() -> Option<String>) -> Vec<String> {
+    let is_few = result.plan.trials < precision::ENOUGH_TRIALS;
+    let remedy = || if is_few { Some("raise --trials".into()) } else { free() };
+    let widths = result.widths().into_iter().filter(Width::includes_zero);
+    widths.filter_map(|width| Some(precision::no_value(width.of, width.half?, remedy()))).collect()
 }
 
 /// One round of all cells has no intervals.
@@ -109,6 +123,20 @@ mod tests {
         note(narrow, 5 * S);
         let precision = narrow.precision.as_ref().unwrap();
         assert_eq!((precision.after_ns, precision.ended), (S, Some(Ended::Narrow)));
+    }
+
+    #[test]
+    fn a_fixed_number_of_trials_does_not_vouch_for_an_interval_that_includes_zero() {
+        let text = |p50s_ns: &[i64]| {
+            let mut fixed = result(p50s_ns);
+            (fixed.plan.until, fixed.plan.trials) = (None, p50s_ns.len() as u32);
+            wide(&fixed).into_iter().map(|broken| broken.text).next()
+        };
+        assert_eq!([text(&NARROW), text(&[1000])], [None, None]);
+        let one_of_six = text(&[50_000, 52_000, 51_000, 50_000, 52_000, 900_000]).unwrap();
+        assert!(one_of_six.starts_with("the interval of the median time, ± "), "{one_of_six}");
+        assert!(!one_of_six.contains("--trials"), "{one_of_six}");
+        assert!(text(&[1, 5000]).unwrap().ends_with(": raise --trials"));
     }
 
     #[test]

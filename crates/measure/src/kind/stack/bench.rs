@@ -124,8 +124,13 @@ impl Bench<'_> {
         live: &Arc<Live>,
     ) -> Result<Option<(u64, StackOutcome)>, TapError> {
         let left = turn.of - turn.index;
+        // Who sends a trial also sends the next.
+        let mut is_new = turn.index == 0;
         loop {
-            let name = format!("waiting for: {}", listening.command(self.plan, left));
+            if is_new {
+                observer.awaits(&listening.command(self.plan, left));
+            }
+            let name = format!("waiting for `load send`, --trials {left}");
             observer.begins(Step { name, number: turn.index + 1, of: turn.of }, live);
             let Some(incoming) = listening.next(self.plan, left, self.stop)? else { return Ok(None) };
             observer.begins(turn.step(), live);
@@ -135,7 +140,10 @@ impl Bench<'_> {
                 Err(TapError::Flight(FlightError::SenderLost(_))) if self.stop.load(Relaxed) => {
                     return Ok(None);
                 }
-                Err(TapError::Flight(FlightError::SenderLost(why))) => listening.throw_away(why),
+                Err(TapError::Flight(FlightError::SenderLost(why))) => {
+                    listening.throw_away(why);
+                    is_new = true;
+                }
                 outcome => return Ok(Some((started_after_ns, outcome?))),
             }
         }

@@ -6,7 +6,7 @@ use netfathom_model::record::{Contention, Load, LoadThread, PathTimes, Trial, Un
 use netfathom_model::verdict::Verdict;
 
 use crate::load::judge::{
-    self, MISSED, MOST_LAG, MOST_MISSED, Rule, UNEVEN, even_load, free_sender, missed, occupied, of_a_slot,
+    self, MISSED, MOST_LAG, MOST_MISSED, Rule, UNEVEN, free_sender, missed, most, occupied, of_a_slot,
     percent, share,
 };
 use crate::load::precision::free_cpus;
@@ -89,7 +89,9 @@ fn rules<'a>(direction: Direction) -> Vec<Rule<TrialPath<'a>>> {
         Direction::Rx => MOST_MISSED,
     };
     let free: fn(&[&TrialPath<'a>], f64) -> String = |ways, missed| free_sender(loads(ways), missed);
-    let even: fn(&[&TrialPath<'a>], f64) -> String = |ways, _| even_load(threads(ways));
+    let even: fn(&[&TrialPath<'a>], f64) -> String = |ways, _| {
+        free_sender(loads(ways), most(ways.iter().map(|way| way.missed().max(way.undisturbed_missed()))))
+    };
     let mut rules = vec![
         Rule::degraded(0.5, TrialPath::disturbed_share, percent, DISTURBED).advise(|ways, _| {
             occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0).unwrap_or_else(free_cpus)

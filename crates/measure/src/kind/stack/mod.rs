@@ -165,6 +165,9 @@ fn conclude(p: &mut Progressed<StackResult>, bench: &Bench<'_>) {
     for summary in &mut p.result.summaries {
         summary.level = p.verdict.of(summary.direction.into());
     }
-    p.findings = report::findings(&p.result);
+    let both_here = matches!(p.result.plan.place, Place::Lab | Place::Loopback);
+    let shared_cpu = report::shared_cpu(&p.environment.threads).filter(|_| both_here);
+    p.findings = shared_cpu.into_iter().collect();
+    p.findings.extend(report::findings(&p.result));
     p.findings.extend(listening.and_then(Listening::finding));
 }

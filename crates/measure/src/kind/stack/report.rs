@@ -1,7 +1,7 @@
 //! The record of a trial, made of what the trial did, and the findings of a run.
 
 use netfathom_model::accounting::Fate;
-use netfathom_model::environment::Device;
+use netfathom_model::environment::{Device, ThreadPlace};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Place, StackPlan, Transport};
 use netfathom_model::profile::Profile;
@@ -135,6 +135,20 @@ pub fn completed(mut samples: Vec<Sample>, plan: &StackPlan, start_ns: u64) -> V
     samples
 }
 
+/// Times of ends that take turns on one CPU are short for another reason than those of two.
+pub fn shared_cpu(threads: &[ThreadPlace]) -> Option<Finding> {
+    let of = |role: &'static str| threads.iter().filter(move |t| t.role == role).map(|t| t.cpu);
+    let cpu = of("reader").find(|&cpu| of("sender").any(|sender| sender == cpu))?;
+    Some(Finding {
+        seen: format!(
+            "sender and reader share CPU {cpu}: no wake-up crosses CPUs, and the reader waits until the sender sleeps"
+        ),
+        cause: "--cpu, taskset or the machine leaves them one CPU".into(),
+        evidence: format!("both threads were bound to CPU {cpu}"),
+        remedy: "give them a CPU each (--cpu), or compare only with runs on one CPU".into(),
+    })
+}
+
 pub fn findings(result: &StackResult) -> Vec<Finding> {
     let measured = || result.trials.iter().filter(|t| t.kind == TrialKind::Measured);
     let mut findings = Vec::new();
@@ -159,4 +173,21 @@ pub fn findings(result: &StackResult) -> Vec<Finding> {
         });
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_on_one_cpu_are_named() {
+        let places = |cpus: &[(&str, usize)]| {
+            let place = |&(role, cpu): &(&str, usize)| ThreadPlace { role: role.to_owned(), cpu };
+            shared_cpu(&cpus.iter().map(place).collect::<Vec<_>>()).map(|finding| finding.seen)
+        };
+        let shared = places(&[("sender", 0), ("sender", 1), ("reader", 1)]).unwrap();
+        assert!(shared.starts_with("sender and reader share CPU 1: "), "{shared}");
+        assert_eq!(places(&[("sender", 0), ("reader", 1)]), None);
+        assert_eq!(places(&[("sender", 0)]), None);
+    }
 }

@@ -11,16 +11,17 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::WatchResult;
 use netfathom_model::verdict::{Level, Verdict};
-use netfathom_sys::socket::is_udp_port;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::{is_udp_port, listening_ports};
 
 use super::budget::Budget;
 use super::process::{self, Watched};
-use super::{WatchRunError, counted, findings, look_at_user, read, seen, slow};
+use super::{WatchRunError, counted, findings, look_at_user, read, seen, slow, unread};
 use crate::ground::error::RunError;
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
 /// How often new sockets are sought and clocks are read.
-const TICK: Duration = Duration::from_secs(1);
+pub(super) const TICK: Duration = Duration::from_secs(1);
 /// For how much of that the kernel counts what the programs take.
 const COUNTED: Duration = Duration::from_millis(50);
 /// For so long a run of the whole host goes on before it shows what the programs took. A sample within a budget fits in.
@@ -91,10 +92,17 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         }
         let result = &mut self.progressed.result;
         result.reader = result.reader.take().or_else(|| self.process.as_ref().and_then(Watched::first));
-        if !self.watch.has_datagrams() && has_udp(self.plan) {
-            // What it sends is seen from the first message on.
-            result.late = u64::from(self.started.elapsed() > TICK && self.plan.watches(Direction::Rx));
+        if !self.watch.has_datagrams() && has_udp(self.plan, &self.watch) {
+            // What it sends is seen from the first message on. A server of TCP that has gone leaves none of UDP.
+            let is_late = self.started.elapsed() > TICK && self.plan.watches(Direction::Rx);
+            result.late = u64::from(is_late && is_target_udp(self.plan));
+            result.late_looks = result.late;
             self.watch.follow_datagrams()?;
+        }
+        if let Some(process) = &self.process {
+            (result.unmarked, result.late) = (process.unmarked, process.late);
+            result.late_looks = process.late_looks;
+            result.found = Some(process.found());
         }
         if let Some(slow) = &mut result.slow {
             slow::set(&self.watch, self.plan, slow)?;
@@ -178,8 +186,11 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         read(&mut self.watch, result)?;
         result.keep_most(MOST_SOCKETS);
         result.datagrams = self.watch.follows_datagrams();
-        if let Some(process) = &self.process {
-            (result.unmarked, result.late) = (process.unmarked, process.late);
+        if self.plan.watches(Direction::Rx) && result.sampling.is_none() {
+            let pids = self.process.as_ref().map(Watched::pids);
+            let began_ns = monotonic_ns().saturating_sub(self.started.elapsed().as_nanos() as u64);
+            result.unread = unread::find(&self.watch, pids, began_ns.saturating_add(result.watched_ns));
+            unread::name(result);
         }
         let receiver = self.process.as_ref().and_then(Watched::receiver);
         self.progressed.findings = findings::findings(result, receiver);
@@ -189,7 +200,14 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     }
 }
 
-fn has_udp(plan: &WatchPlan) -> bool {
+fn has_udp(plan: &WatchPlan, watch: &Watch) -> bool {
+    // Without a server here it may be one of another network namespace.
+    let is_elsewhere =
+        matches!(plan.target, WatchTarget::Port(port) if !listening_ports("self").contains(&port));
+    is_target_udp(plan) || is_elsewhere || watch.sees_datagram_calls().is_some()
+}
+
+fn is_target_udp(plan: &WatchPlan) -> bool {
     match plan.target {
         WatchTarget::All => true,
         WatchTarget::Port(port) => is_udp_port(port),

@@ -9,6 +9,8 @@ use netfathom_model::verdict::Verdict;
 use netfathom_sys::process;
 use netfathom_sys::socket::{is_udp_port, listening_ports, unix_inodes};
 
+use super::findings::drops::dropped;
+use super::follow::TICK;
 use crate::load::judge::{Rule, count, flag, no_number, percent, trial};
 
 /// Stamps of packets may be wrong by this when the clock is set.
@@ -19,7 +21,7 @@ pub const MOST_UNTIMED: f64 = 0.05;
 /// So few are no share of all: the first message of each thread has no times either.
 const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 13] = [
+const RULES: [Rule<WatchResult>; 15] = [
     Rule::<WatchResult>::void(
         0.0,
         |r| flag(came(r) == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
@@ -63,6 +65,13 @@ const RULES: [Rule<WatchResult>; 13] = [
         count,
         "{} more messages have an outcome than were seen: the account does not add up",
     ),
+    Rule::<WatchResult>::degraded(
+        0.0,
+        beyond_read,
+        percent,
+        "messages with times have {} more bytes than were read: the account does not add up",
+    )
+    .void_beyond(MOST_UNTIMED),
     Rule::void(
         0.0,
         |r| miss(r.total.sum_ns, &r.stages),
@@ -79,6 +88,12 @@ const RULES: [Rule<WatchResult>; 13] = [
         let of = &r[0].account;
         why(of.seen, &of.outcomes(), ("unread", of.unread()))
     }),
+    Rule::degraded(
+        MOST_UNTIMED,
+        share_not_found,
+        percent,
+        "for up to {} of the time a UDP socket was open and not found yet: what came to it is not seen",
+    ),
     Rule::degraded(
         MOST_UNTIMED,
         |r| r.account.bytes_outside as f64 / r.account.bytes_read.max(1) as f64,
@@ -137,6 +152,23 @@ fn untimed(result: &WatchResult) -> u64 {
     account.seen.saturating_sub(account.timed + account.merged + account.refused)
 }
 
+/// In samples, what is read after one ended is not counted, and its messages have times.
+fn beyond_read(result: &WatchResult) -> f64 {
+    let account = &result.account;
+    let beyond = account.bytes_timed.saturating_sub(account.bytes_read);
+    if result.sampling.is_some() { 0.0 } else { beyond as f64 / account.bytes_read.max(1) as f64 }
+}
+
+/// They may have been open for as long as it takes to look again.
+fn share_not_found(result: &WatchResult) -> f64 {
+    let sent = result.send.as_ref().map_or(0, |send| send.account.udp);
+    if result.account.udp + sent == 0 {
+        return 0.0;
+    }
+    let open_ns = result.late_looks as f64 * TICK.as_nanos() as f64;
+    (open_ns / result.watched_ns.max(1) as f64).min(1.0)
+}
+
 fn share_untimed(result: &WatchResult) -> f64 {
     let accepted = result.account.seen.saturating_sub(result.account.refused);
     untimed(result) as f64 / accepted.max(1) as f64
@@ -176,7 +208,13 @@ fn nothing_came(result: &WatchResult) -> String {
     } else {
         String::new()
     };
-    ended(result).unwrap_or_else(|| no_sender(result) + &send)
+    ended(result).or_else(|| dropped_before(result)).unwrap_or_else(|| no_sender(result) + &send)
+}
+
+/// What the kernel dropped came to no socket.
+fn dropped_before(result: &WatchResult) -> Option<String> {
+    let dropped = dropped(result)?;
+    Some(format!("the kernel dropped {}: {}; {}", dropped.evidence, dropped.cause, dropped.remedy))
 }
 
 fn nothing_sent(result: &WatchResult) -> String {
@@ -202,10 +240,13 @@ fn no_sender(result: &WatchResult) -> String {
     }
     match plan.target {
         WatchTarget::All => "no socket of TCP or UDP on this host got one (`ss -tunap` lists them)".into(),
-        WatchTarget::Port(port) if listening_ports("self").contains(&port) || is_udp_port(port) => {
+        WatchTarget::Port(port) if listening_ports("self").contains(&port) => {
             format!(
                 "a server has port {port}, and no client sent to it, or its queue of new connections is full (`nstat -az TcpExtListenOverflows`)"
             )
+        }
+        WatchTarget::Port(port) if is_udp_port(port) => {
+            format!("a UDP socket has port {port}: did a client send (`tcpdump -ni any udp port {port}`)?")
         }
         WatchTarget::Port(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"

@@ -5,7 +5,8 @@
 //! the sockets of a process, and keeps the two clocks together.
 //!
 //! `follow` is the loop. `process` marks sockets, `members` and `container` have the processes of a target. `budget` attaches
-//! the programs in samples, `slow` sets the bound of single messages. `judge` makes the verdict, `findings` the remedies.
+//! the programs in samples, `slow` sets the bound of single messages. `unread` finds sockets that no thread reads. `judge` makes
+//! the verdict, `findings` the remedies.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,8 +19,8 @@ use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    CpuWaits, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend, WatchStage,
-    WatchUser, WatchedStage,
+    CpuWaits, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend, WatchSpread,
+    WatchStage, WatchUser, WatchedStage,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats as stats;
@@ -36,6 +37,7 @@ mod judge;
 mod members;
 mod process;
 mod slow;
+mod unread;
 
 use budget::Budget;
 use follow::Run;
@@ -202,7 +204,10 @@ fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         users: Vec::new(),
         unmarked: 0,
         late: 0,
+        late_looks: 0,
+        found: None,
         drops: Vec::new(),
+        unread: Vec::new(),
     }
 }
 
@@ -216,12 +221,13 @@ fn counted(
     let (since, (before, seen_before)) = (Instant::now(), now()?);
     let ended = wait()?;
     let (after, seen) = now()?;
-    let took = after - before;
+    let (took, messages) = (after - before, seen - seen_before);
     let programs = WatchPrograms {
         sampled_ns: since.elapsed().as_nanos() as u64,
-        messages: seen - seen_before,
+        messages,
         runs: took.runs,
         ns: took.ns,
+        spread: WatchSpread::of(took.ns, messages),
     };
     Ok((ended, programs))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use netfathom_bpf::SetError;
 use netfathom_bpf::watch::Watch;
 use netfathom_model::plan::WatchPlan;
-use netfathom_model::record::WatchedProcess;
+use netfathom_model::record::{WatchFound, WatchedProcess};
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
 use netfathom_sys::socket::{is_tcp, is_udp, is_unix, listening_ports};
 
@@ -30,8 +30,11 @@ pub(super) struct Watched {
     /// The ports that they send to; `None`: those of a server's clients too, each another.
     receivers: Option<BTreeSet<u16>>,
     pub unmarked: u64,
-    /// Of UDP, those that were not there at the first look.
+    /// Of UDP, those that were not there at the first look, and that no program found.
     pub late: u64,
+    /// That found some of them.
+    pub late_looks: u64,
+    late_processes: u64,
     /// Why the sockets of one that is awaited may not be looked at: of the first.
     pub denied: Option<WatchRunError>,
     has_warned: bool,
@@ -56,6 +59,8 @@ impl Watched {
             receivers: Some(BTreeSet::new()),
             unmarked: 0,
             late: 0,
+            late_looks: 0,
+            late_processes: 0,
             denied: None,
             has_warned: false,
             looked: false,
@@ -65,6 +70,21 @@ impl Watched {
     /// One of them, once there was one.
     pub fn first(&self) -> Option<WatchedProcess> {
         self.first.clone()
+    }
+
+    /// What the last look found. Processes may share a socket.
+    pub fn found(&self) -> WatchFound {
+        let sockets: BTreeSet<u64> = self.known.values().flatten().copied().collect();
+        WatchFound {
+            processes: self.known.len() as u64,
+            sockets: sockets.len() as u64,
+            late_processes: self.late_processes,
+        }
+    }
+
+    /// Those that the last look found.
+    pub fn pids(&self) -> Vec<u32> {
+        self.known.keys().copied().collect()
     }
 
     /// The port that all their connections go to, if it is one.
@@ -88,12 +108,15 @@ impl Watched {
             watch.forget_process(pid);
             self.known.remove(&pid);
         }
+        let late = self.late;
         for &pid in &now {
             if !self.known.contains_key(&pid) {
                 watch.watch_process(pid)?;
+                self.late_processes += u64::from(self.looked);
             }
             self.mark_process(watch, pid)?;
         }
+        self.late_looks += u64::from(self.late > late);
         self.looked = true;
         Ok(self.awaits || !now.is_empty())
     }
@@ -110,6 +133,7 @@ impl Watched {
         };
         let is_known = |inode| self.known.values().any(|of| of.contains(&inode));
         let opened: BTreeSet<RawFd> = now.iter().filter(|of| !is_known(of.0)).map(|of| of.1).collect();
+        let is_found = self.known.contains_key(&pid) && watch.finds_datagrams();
         let known = self.known.entry(pid).or_default();
         known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
         let new: Vec<RawFd> =
@@ -123,7 +147,7 @@ impl Watched {
             let marked = match process.descriptor(number) {
                 Ok(socket) if is_tcp(&socket) => self.mark_stream(watch, &socket.into(), &serving),
                 Ok(socket) if is_udp(&socket) => {
-                    self.late += u64::from(self.looked && opened.contains(&number));
+                    self.late += u64::from(self.looked && !is_found && opened.contains(&number));
                     watch.mark_datagrams(&socket)
                 }
                 Ok(socket) if is_unix(&socket) => watch.mark_unix(&socket),

@@ -9,9 +9,6 @@ use netfathom_model::record::WatchSlow;
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
-/// A quantile is known once there are this many messages beyond it, and this many in all.
-const BEYOND: f64 = 10.0;
-const LEAST: u64 = 1000;
 /// The record of a run that goes on is written that seldom.
 const APART: Duration = Duration::from_secs(10);
 
@@ -48,7 +45,7 @@ pub(super) fn set(watch: &Watch, plan: &WatchPlan, slow: &mut WatchSlow) -> Resu
 }
 
 fn quantile(times: &Distribution, q: f64) -> Option<u64> {
-    let is_known = times.moments.n >= LEAST && times.moments.n as f64 * (1.0 - q) >= BEYOND;
+    let is_known = times.moments.n >= SlowBound::Quantile(q).known_after();
     times.quantile(q).filter(|_| is_known).and_then(|ns| u64::try_from(ns).ok())
 }
 

@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::socket::set_segment_size;
+use netfathom_sys::socket::{retried, set_segment_size};
 
 use super::{Engine, Handed};
 
@@ -44,13 +44,10 @@ impl Engine for Gso {
             header.sent_ns = sent_ns;
             header.write(payload);
         }
-        loop {
-            match self.socket.send(&self.buffer[..count * self.size]) {
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // The kernel takes such a buffer whole or not at all.
-                Err(e) => return Handed { refused: count, ..Handed::refused(&e) },
-                Ok(_) => return Handed::taken(count),
-            }
+        match retried(|| self.socket.send(&self.buffer[..count * self.size])) {
+            // The kernel takes such a buffer whole or not at all.
+            Err(e) => Handed { refused: count, ..Handed::refused(&e) },
+            Ok(_) => Handed::taken(count),
         }
     }
 }

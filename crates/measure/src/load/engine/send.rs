@@ -1,10 +1,10 @@
 //! One send(2) a message on a connected socket: what most programs do.
 
-use std::io;
 use std::net::UdpSocket;
 
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::retried;
 
 use super::{Engine, Handed};
 
@@ -26,12 +26,6 @@ impl Engine for Send {
         let header = &mut batch[0];
         header.sent_ns = monotonic_ns();
         header.write(&mut self.payload);
-        loop {
-            match self.socket.send(&self.payload) {
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Handed::refused(&e),
-                Ok(_) => return Handed::taken(1),
-            }
-        }
+        retried(|| self.socket.send(&self.payload)).map_or_else(|e| Handed::refused(&e), |_| Handed::taken(1))
     }
 }

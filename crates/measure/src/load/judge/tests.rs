@@ -1,5 +1,6 @@
 use netfathom_model::accounting::FateCount;
 use netfathom_model::record::{Contention, Distribution, Held, Series};
+use netfathom_model::verdict::Reason;
 use netfathom_testkit::needs;
 
 use super::*;
@@ -97,6 +98,21 @@ fn a_trial_without_a_message_is_one_of_many() {
     assert_eq!(of(&[&none]).level, Level::Void);
 }
 
+/// A process held the CPU for 1 % of the time: enough for 5 % of missed send slots, not for 20 %.
+#[test]
+fn a_load_that_was_late_and_uneven_has_one_advice() {
+    let rustc = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    for (missed_slots, is_why) in [(50, true), (200, false)] {
+        let sent =
+            Load { planned: 1000, missed_slots, lag_p99_of_interval: 2.0, ..load(10, rustc.clone(), 0) };
+        let mut verdict = Verdict::default();
+        lower(&mut verdict, &[], &lateness_rules::<Sent>(), &[&Sent(sent, Accounting::default())]);
+        let names = |reason: &Reason| reason.text.contains("rustc (pid 3121)");
+        assert_eq!(verdict.reasons.len(), 2, "{verdict:?}");
+        assert!(verdict.reasons.iter().all(|reason| names(reason) == is_why), "{verdict:?}");
+    }
+}
+
 #[test]
 fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
@@ -190,6 +206,11 @@ fn chrt_is_advised_exactly_where_it_is_not_in_force() {
         let out = String::from_utf8_lossy(&ended.stdout);
         assert!(ended.status.success() && out.contains("1 passed"), "{out}");
     }
+}
+
+#[test]
+fn another_cpu_is_advised_only_where_there_is_one() {
+    assert_eq!([2, 4].map(another_cpu), ["use a machine with more CPUs", "choose another CPU with --cpu"]);
 }
 
 #[test]

@@ -13,7 +13,6 @@ use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
 
 mod error;
-mod file_check;
 mod ring;
 pub mod tcpdump;
 
@@ -56,14 +55,6 @@ pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
     }
 }
 
-/// An empty file that can be read and written.
-#[derive(Clone, Debug)]
-pub struct Target<'a> {
-    pub file: &'a File,
-    /// What it is called in messages.
-    pub path: PathBuf,
-}
-
 /// What is to be captured, and where to.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
@@ -71,7 +62,10 @@ pub struct Task<'a> {
     pub way: CaptureDirection,
     /// To which UDP port; `None`: to any.
     pub port: Option<u16>,
-    pub to: Target<'a>,
+    /// An empty one that can be read and written.
+    pub file: &'a File,
+    /// What it is called in messages.
+    pub path: PathBuf,
     pub by: By,
 }
 

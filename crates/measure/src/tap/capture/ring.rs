@@ -39,8 +39,8 @@ pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<RingCapture, C
         snaplen: SNAPLEN,
         bytes: BUFFER_BYTES,
     };
-    let file = |source| CaptureTapError::File { file: task.to.path.clone(), source };
-    let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, task.to.file.try_clone().map_err(file)?);
+    let file = |source| CaptureTapError::File { file: task.path.clone(), source };
+    let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, task.file.try_clone().map_err(file)?);
     // Every device that leads to another host through our labs, and lo, looks like Ethernet.
     let writer = PcapWriter::new(out, LinkType::Ethernet, SNAPLEN).map_err(file)?;
     let open = || -> Result<PacketRing, CaptureTapError> {
@@ -52,7 +52,7 @@ pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<RingCapture, C
         ring,
         stop: stop.clone(),
         device: task.device.into(),
-        file: task.to.path.clone(),
+        file: task.path.clone(),
         stamped_early: 0,
     };
     let thread = thread::Builder::new().name("capture".into()).spawn(move || reader.run(writer));

@@ -7,18 +7,23 @@
 //! all that the filter let through, and then interrupted.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use netfathom_capture::error::CaptureError;
+use netfathom_capture::packet::Packets;
+use netfathom_capture::reader::CaptureReader;
 use netfathom_sys::child;
 use netfathom_sys::netns::Namespace;
+use netfathom_sys::process::{Process, Waited};
 
-use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task, file_check};
+use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task};
 
 /// It takes some milliseconds; a machine that swaps may need more.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
@@ -53,8 +58,8 @@ pub(super) fn begin(
         return Err(CaptureTapError::OutAtLoopback);
     }
     let version = version(program)?;
-    let ours = || task.to.file.try_clone();
-    let refused = |source| CaptureTapError::File { file: task.to.path.clone(), source };
+    let ours = || task.file.try_clone();
+    let refused = |source| CaptureTapError::File { file: task.path.clone(), source };
     let (file, theirs) = (ours().map_err(refused)?, ours().map_err(refused)?);
     let (started, child) = mpsc::channel();
     let (say, lines) = mpsc::channel();
@@ -73,7 +78,7 @@ pub(super) fn begin(
         program: program.into(),
         device: task.device.into(),
         version,
-        path: task.to.path.clone(),
+        path: task.path.clone(),
         file,
         child,
         lines,
@@ -143,16 +148,12 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(no_program)?;
-    let deadline = Instant::now() + BEGINS_WITHIN;
     // What it says is less than a pipe holds.
-    while matches!(child.try_wait(), Ok(None)) {
-        if Instant::now() > deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            let source = io::Error::new(io::ErrorKind::TimedOut, "it does not print its version");
-            return Err(no_program(source));
-        }
-        thread::sleep(Duration::from_millis(1));
+    if !ends(&child, BEGINS_WITHIN) {
+        let _ = child.kill();
+        let _ = child.wait();
+        let source = io::Error::new(io::ErrorKind::TimedOut, "it does not print its version");
+        return Err(no_program(source));
     }
     let output = child.wait_with_output().map_err(no_program)?;
     // Some versions say it on the one, some on the other.
@@ -161,13 +162,37 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     Ok(text.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
 }
 
+/// Whether a program ends within a time; it is still to be waited for.
+fn ends(child: &Child, within: Duration) -> bool {
+    let wait = |process: Process| process.wait(within, &AtomicBool::new(false));
+    Process::open(child.id()).and_then(wait).is_ok_and(|waited| waited == Waited::Ended)
+}
+
+/// Counts the whole packets in a capture.
+fn whole_packets(mut file: &File) -> io::Result<u64> {
+    file.rewind()?;
+    let mut packets = 0;
+    let read = CaptureReader::new(file).and_then(|mut capture| {
+        while capture.next_packet()?.is_some() {
+            packets += 1;
+        }
+        Ok(())
+    });
+    match read {
+        Err(CaptureError::Io { source, .. }) => Err(source),
+        // Of a full disk it ends anywhere.
+        _ => Ok(packets),
+    }
+}
+
 impl TcpdumpCapture {
     pub(super) fn finish(mut self) -> Result<Captured, CaptureTapError> {
         self.drain()?;
         let _ = child::interrupt(&mut self.child);
         let counts = self.counts(ENDS_WITHIN)?;
-        self.await_end();
-        let kept = file_check::packets(&self.file)
+        ends(&self.child, ENDS_WITHIN);
+        self.end();
+        let kept = whole_packets(&self.file)
             .map_err(|source| CaptureTapError::File { file: self.path.clone(), source })?;
         if kept != counts.captured {
             let file = self.path.clone();
@@ -247,15 +272,6 @@ impl TcpdumpCapture {
 
     fn words(&self) -> String {
         self.output.last().cloned().unwrap_or_else(|| "no output".into())
-    }
-
-    /// Waits for its end, or makes it.
-    fn await_end(&mut self) {
-        let deadline = Instant::now() + ENDS_WITHIN;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(2));
-        }
-        self.end();
     }
 
     fn end(&mut self) {

@@ -1,6 +1,6 @@
 //! Pieces of posts, into the buffers that wait for them.
 
-use super::{Guess, Incoming, Parsed, Piece, Want};
+use super::{Event, Guess, Incoming, Parsed, Piece, Want};
 use crate::{
     protocol::{ProtocolError, Received, posting::Waiting},
     wire::{Header, Kind},
@@ -57,7 +57,7 @@ impl Incoming {
         let waiting = state.waiting.pop_front()?;
         let received = Received { channel: piece.channel, buffer: waiting.buffer, length: waiting.filled };
         if want == Want::Any || want == Want::Post(piece.channel) {
-            return Some(Parsed::Post(received));
+            return Some(Parsed::Whole(Event::Post(received)));
         }
         state.done.push_back(received);
         self.stashed += 1;

@@ -1,6 +1,6 @@
 //! What came before it was wanted.
 
-use super::{Incoming, Parsed, Want};
+use super::{Event, Incoming, Parsed, Want};
 use crate::wire::{Header, Kind};
 
 impl Incoming {
@@ -25,7 +25,8 @@ impl Incoming {
     }
 
     fn unstash_post(&mut self, channel: u16) -> Option<Parsed> {
-        self.channels.get_mut(usize::from(channel))?.done.pop_front().map(Parsed::Post)
+        let received = self.channels.get_mut(usize::from(channel))?.done.pop_front()?;
+        Some(Parsed::Whole(Event::Post(received)))
     }
 
     /// Messages and posts that came and were not wanted yet.

@@ -21,7 +21,7 @@ fn the_papers_tests_are_plans() {
 #[test]
 fn what_cannot_be_is_refused_with_what_could() {
     type Change = fn(&mut MessagePlan);
-    let cases: [(Change, &str); 11] = [
+    let cases: [(Change, &str); 13] = [
         (|p| p.sizes_bytes.clear(), "--sizes: times"),
         (|p| p.trials = 0, "--trials 0"),
         (|p| p.until = Some(Until { precision: 0.5, time_limit_ns: S }), "0.1% to 20%"),
@@ -37,6 +37,11 @@ fn what_cannot_be_is_refused_with_what_could() {
             |p| (p.placements, p.layers) = (vec![Placement::UK], vec!["headerless".parse().unwrap()]),
             "both ends in user space",
         ),
+        (|p| p.layers = vec!["write+poll@server".parse().unwrap()], "+poll is for pingpong"),
+        (
+            |p| (p.processors, p.layers) = (ProcessorChoice::Same, vec!["write+poll".parse().unwrap()]),
+            "choose cross",
+        ),
         (|p| p.path = Some(Wire::long(1)), "choose --lab"),
         (|p| (p.place, p.path) = (Place::Lab, Some(Wire::long(u64::MAX))), "--delay"),
     ];
@@ -46,6 +51,22 @@ fn what_cannot_be_is_refused_with_what_could() {
         let error = wrong.validated().unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+#[test]
+fn all_bare_sockets_poll_and_the_library_does_not() {
+    let with = |carrier, layers: &str| MessagePlan {
+        carrier,
+        layers: layers.split(',').map(|layer| layer.parse().unwrap()).collect(),
+        ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
+    };
+    for (carrier, name) in [(Carrier::Tcp, "two+nodelay"), (Carrier::Unix, "two"), (Carrier::Udp, "write")] {
+        let polling = with(carrier, name).polling().unwrap().validated().unwrap();
+        assert_eq!(polling.layers[0].to_string(), format!("{name}+poll"));
+        assert!(polling.polls() && !with(carrier, name).polls());
+    }
+    let error = with(Carrier::Tcp, "write,adaptive").polling().unwrap_err().to_string();
+    assert!(error.contains("leave it out of --layers"), "{error}");
 }
 
 #[test]

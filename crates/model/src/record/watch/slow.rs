@@ -9,6 +9,8 @@ use crate::path::Direction;
 use crate::record::holders::summed;
 use crate::record::{Holder, Holders};
 
+static QUOTA: Holder = Holder::Quota;
+
 /// The messages that took long, as far as they were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSlow {
@@ -112,6 +114,9 @@ pub struct SlowMessage {
     /// The part of `blocked` in which a signal or a debugger stopped the reader.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stopped_ns: u64,
+    /// The part of `runqueue` in which the CPU quota of its reader's cgroup was used up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttled_ns: u64,
     /// Of what came in: who had the CPU on which it was read, since it came; the first first.
     pub stays: Vec<CpuStay>,
 }
@@ -136,11 +141,12 @@ impl SlowMessage {
     }
 
     /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone. All processes
-    /// of a name are one.
+    /// of a name are one. The quota is one of them: while it is used up, no other is why the reader waits.
     #[must_use]
     pub fn holder(&self) -> Option<(Holders<'_>, u64)> {
         let others = self.stays.iter().filter(|stay| !stay.own);
         let held = others.map(|stay| (&stay.by, stay.within(self.begin_ns, self.end_ns)));
+        let held = held.chain([(&QUOTA, self.throttled_ns)]);
         // One that came several times is one.
         let each = summed(held.filter(|held| held.1 > 0), |by| by);
         summed(each.into_iter().map(|(by, ns)| (by.first, ns)), Holder::shown).into_iter().next()
@@ -164,7 +170,7 @@ impl SlowMessage {
     pub fn unknown_ns(&self) -> u64 {
         let others = self.stays.iter().filter(|stay| !stay.own);
         let held = others.map(|stay| stay.within(self.begin_ns, self.end_ns)).fold(0, u64::saturating_add);
-        self.waited_ns().saturating_sub(held)
+        self.waited_ns().saturating_sub(held).saturating_sub(self.throttled_ns)
     }
 
     /// Whether it waited for that CPU for half of the time or more, and netfathom itself had it so long.
@@ -215,6 +221,7 @@ mod tests {
             process: None,
             stages: Vec::new(),
             stopped_ns: 0,
+            throttled_ns: 0,
             stays: vec![
                 stay("a", 0, begin_ns + 30),
                 stay("b", begin_ns + 30, begin_ns + 40),
@@ -285,6 +292,18 @@ mod tests {
             vec![stay("cc1", 8, 1000, 1030), stay("tar", 7, 1030, 1070), stay("cc1", 9, 1070, 1100)];
         let (by, ns) = message.holder().unwrap();
         assert_eq!((by.to_string().as_str(), ns), ("cc1 (2 processes)", 60));
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_longest_is_the_holder() {
+        let of = |throttled_ns| {
+            let stages = vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: 90 }];
+            let message = SlowMessage { throttled_ns, stages, ..message(1000) };
+            (message.holder().unwrap().0.first.clone(), message.unknown_ns())
+        };
+        // The others had it for 30 + 10 + 5.
+        assert_eq!(of(36), (Holder::Quota, 9));
+        assert_eq!(of(34), (Holder::Kernel { name: "a".into() }, 11));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The messages of single sockets.
 
+use std::net::SocketAddr;
+
 use netfathom_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +52,12 @@ impl WatchTimes {
 
     fn histogram(&self) -> Histogram {
         histogram(self.grain, self.negative, &self.buckets)
+    }
+
+    /// The middle of the bucket that holds it; 0 if `n` is.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> i64 {
+        self.histogram().quantile(q).unwrap_or(0)
     }
 
     /// Both together.
@@ -143,6 +151,17 @@ impl SocketWay {
             WatchedSum { sum_ns, ..*sum }
         };
         Self { total: self.total.since(&earlier.total), stages: self.stages.iter().map(since).collect() }
+    }
+}
+
+/// The other end of a socket, or `own` and its address of one that has none, such as a server's of UDP.
+#[must_use]
+pub fn end_named(peer: Option<&str>, local: Option<&str>) -> String {
+    match (peer, local) {
+        (Some(peer), _) => peer.into(),
+        // Of Unix it is no address.
+        (None, Some(local)) if local.parse::<SocketAddr>().is_ok() => format!("own {local}"),
+        (None, local) => local.unwrap_or_default().into(),
     }
 }
 

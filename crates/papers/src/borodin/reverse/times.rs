@@ -7,7 +7,7 @@ use netfathom_stats::{between_trials, paired_ratio};
 
 use super::super::ours::window;
 use super::{DECIDES, THERE, decisive, over_time};
-use crate::beside::{lines, mean, ours, own, plain, point};
+use crate::beside::{beside_table, lines, mean, ours, own, plain, point};
 use crate::claim::{above, written};
 
 fn mean_us(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
@@ -46,15 +46,12 @@ pub fn rises(result: Option<&ReverseResult>) -> Claim {
 pub fn table(result: &ReverseResult) -> BesideTable {
     let trials = decisive(result);
     let mean = |phase| mean(&trials.iter().filter_map(|trial| mean_us(trial, phase)).collect::<Vec<_>>());
-    BesideTable {
-        title: "Mean stack time before, during and after the inbound load".into(),
-        columns: ["before, µs", "rise, µs", "peak, µs", "after, µs"].map(Into::into).into(),
-        rows: vec![own(format!("here, {}", DECIDES.name()), Phase::ALL.map(mean).into())],
-        note: Some(
-            "The paper has figure 4 and no table. Taken in trials of their own, for stack times cost rate."
-                .into(),
-        ),
-    }
+    beside_table(
+        "Mean stack time before, during and after the inbound load",
+        "before, µs|rise, µs|peak, µs|after, µs",
+        [own(format!("here, {}", DECIDES.name()), Phase::ALL.map(mean).into())],
+        "The paper has figure 4 and no table. Taken in trials of their own, for stack times cost rate.",
+    )
 }
 
 /// Rate and mean stack time over a trial, as figure 4 has them.

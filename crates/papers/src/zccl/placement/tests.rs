@@ -99,9 +99,6 @@ fn absent_cells_are_noted_with_the_nearest() {
 fn the_tables_have_the_papers_columns() {
     let made = made(MessageTest::Oneway, as_there, 0.0);
     let all = tables(&ours(&made));
-    for table in &all {
-        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
-    }
     let here: Vec<&str> = all[0].rows.iter().map(|row| &*row.who).take(6).collect();
     let rows = ["Lichota, UU", "here, UU, same CPU", "here, UU, apart", "Lichota, KU"];
     assert_eq!(here[..4], rows);

@@ -24,6 +24,9 @@ const MOST_SHORT_DIFFERENCES: usize = 4;
 const MOST_RUNS: usize = 2;
 /// Runs as the rounds of a test.
 const ROUNDS: &str = "netfathom compare --run 'ARGS OF A' --run 'ARGS OF B'";
+/// The same of a program that such a run does not start.
+const ROUNDS_OF_PROGRAM: &str =
+    "netfathom compare --before-a 'START A' --before-b 'START B' --after 'STOP IT' --run 'ARGS OF BOTH'";
 /// Cautions of many runs are alike.
 const MOST_CAUTIONS: usize = 6;
 
@@ -72,11 +75,13 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     }
     comparison.obstacles.iter().for_each(|obstacle| page.bullet(obstacle));
     if comparison.is_refused() && !comparison.kinds_differ {
-        page.text(&format!("To measure both anew, interleaved: {ROUNDS}"));
+        if comparison.design == Design::Apart {
+            page.text(&format!("To measure both anew, interleaved: {}", rounds(comparison)));
+        }
         page.text("To compare them anyway: --force");
     }
     if words::is_untested(comparison) && comparison.design == Design::Apart {
-        page.text(&format!("To test it, interleave: {ROUNDS}"));
+        page.text(&format!("To test it, interleave: {}", rounds(comparison)));
     }
     comparison.cautions.iter().take(MOST_CAUTIONS).for_each(|caution| page.bullet(caution));
     let more = comparison.cautions.len().saturating_sub(MOST_CAUTIONS);
@@ -88,6 +93,10 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     quantities(page, comparison, gates);
     thresholds(page, comparison, gates);
     pictures::draw(page, comparison, gates, number);
+}
+
+fn rounds(comparison: &Comparison) -> &'static str {
+    if comparison.measurement == "watch" { ROUNDS_OF_PROGRAM } else { ROUNDS }
 }
 
 fn sides(page: &mut Page, comparison: &Comparison) {
@@ -222,7 +231,8 @@ fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
 /// Why there is no ratio or interval, once for all quantities with the same reason.
 fn notes(page: &mut Page, those: &[&Compared]) {
     let notes = those.iter().take(MOST_ROWS).filter_map(|q| Some((q.note.as_deref()?, q.name.as_str())));
-    for (note, names) in by_key(notes) {
+    let coarse = those.iter().take(MOST_ROWS).filter_map(|q| Some((words::coarse(q)?, q.name.as_str())));
+    for (note, names) in by_key(notes.chain(coarse)) {
         page.note(&format!("{}: {note}", names.join(", ")));
     }
 }
@@ -232,8 +242,9 @@ fn thresholds(page: &mut Page, comparison: &Comparison, gates: &Gates) {
         return;
     }
     page.main("Thresholds");
-    for (threshold, passage) in words::gates(comparison, gates) {
-        page.bullet(&format!("{threshold}: {passage}"));
+    for gate in &gates.gates {
+        let (passage, reason) = (words::passage(gate.passage), words::reason(comparison, gate));
+        page.bullet(&format!("{}: {passage}{reason}", gate.threshold));
     }
     words::gates_method(gates).iter().for_each(|method| page.note(method));
 }

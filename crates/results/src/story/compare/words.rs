@@ -1,5 +1,6 @@
 //! A comparison in words and figures, the same in every picture.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,8 +18,12 @@ use crate::quantity::Unit;
 const MOST_NAMED: usize = 4;
 const MOST_ANSWERED: usize = 2;
 
-/// Percent beyond which digits say nothing.
-const BEYOND_SENSE: f64 = 100_000.0;
+/// From here on a ratio is a factor: its percentage would have five digits.
+const FACTOR: f64 = 100.0;
+/// Beyond it digits say nothing.
+const BEYOND_SENSE: f64 = 1e6;
+/// An interval from almost nothing to beyond this holds every change.
+const ANY: f64 = 1000.0;
 
 pub const NOTHING: &str = "-";
 /// An interval that holds every change.
@@ -52,17 +57,18 @@ fn figures(value: f64) -> String {
 
 fn percent(part: f64) -> String {
     if part.abs() >= 9.995 {
-        ratio(1.0 + part).replacen('+', "", 1)
+        format!("{} %", grouped(100.0 * part, 0))
     } else {
         format!("{} %", figures(100.0 * part))
     }
 }
 
-/// A ratio as what it is more or less: `+5.2 %`.
+/// A ratio as what it is more or less, or as a factor: `+5.2 %`, `×151`.
 pub fn ratio(ratio: f64) -> String {
     let more = 100.0 * (ratio - 1.0);
     match more.abs() {
-        _ if more > BEYOND_SENSE => format!("over +{} %", grouped(BEYOND_SENSE, 0)),
+        _ if ratio > BEYOND_SENSE => format!("over ×{}", grouped(BEYOND_SENSE, 0)),
+        _ if ratio >= FACTOR => format!("×{}", print::Scale::Multiple.text(ratio)),
         _ if more >= 999.5 => format!("+{} %", grouped(more, 0)),
         m if m >= 9.95 => format!("{more:+.0} %"),
         m if m >= 0.095 => format!("{more:+.1} %"),
@@ -100,7 +106,7 @@ fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
 }
 
 fn is_any(scale: Scale, low: f64, high: f64) -> bool {
-    scale == Scale::Ratio && low < 0.005 && 100.0 * (high - 1.0) > BEYOND_SENSE
+    scale == Scale::Ratio && low < 0.005 && high > ANY
 }
 
 fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
@@ -110,18 +116,29 @@ fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
     }
 }
 
-/// The smallest change that could have been detected.
+/// The smallest change that could have been detected. From twice on it is a factor, up or down: no time can be 100 % less.
 pub fn smallest(quantity: &Compared) -> String {
     let written = |smallest: f64| match quantity.change.scale {
+        Scale::Ratio if smallest >= FACTOR - 1.0 => ratio(1.0 + smallest),
+        Scale::Ratio if smallest >= 1.0 => format!("×{}", figures(1.0 + smallest)),
         Scale::Ratio => percent(smallest),
         Scale::Difference => difference(quantity.unit, smallest).trim_start_matches('+').to_owned(),
     };
     quantity.smallest.map_or_else(|| NOTHING.into(), written)
 }
 
+/// What a quantity without a change is worth if only such factors could be detected.
+pub fn coarse(quantity: &Compared) -> Option<&'static str> {
+    let is_open = quantity.change.scale == Scale::Ratio && quantity.outcome == Outcome::CannotTell;
+    quantity.smallest.filter(|smallest| is_open && *smallest >= 1.0).map(|_| {
+        "too noisy to compare: only a change by the factor in column MDE, up or down, could be detected; more rounds or trials lower it"
+    })
+}
+
 /// The worst outcome of the main quantities.
 pub fn overall(comparison: &Comparison) -> Option<Outcome> {
-    comparison.counts().into_iter().find(|(_, count)| *count > 0).map(|(outcome, _)| outcome)
+    let has = |outcome: &Outcome| comparison.quantities.iter().any(|q| q.main && q.outcome == *outcome);
+    [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].into_iter().find(has)
 }
 
 /// The answer in one sentence, without its end. Its first part has no word for the outcome: the label before it is
@@ -213,16 +230,8 @@ pub fn passage(passage: Passage) -> &'static str {
     }
 }
 
-/// Each threshold, and what came of it with the reason.
-pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
-    let whole = |gate: &Gate| {
-        (gate.threshold.clone(), format!("{}{}", passage(gate.passage), reason(comparison, gate)))
-    };
-    gates.gates.iter().map(whole).collect()
-}
-
 /// Such as `: +1.2 % (95 % interval -0.5 to +2.9 %)`; empty where there is none.
-fn reason(comparison: &Comparison, gate: &Gate) -> String {
+pub fn reason(comparison: &Comparison, gate: &Gate) -> String {
     let why = gate.why.clone().or_else(|| remedy(comparison, gate));
     let words = change_of(comparison, gate).into_iter().chain(why).collect::<Vec<_>>().join("; ");
     if words.is_empty() { words } else { format!(": {words}") }
@@ -242,11 +251,6 @@ pub fn gate_answer(comparison: &Comparison, gate: &Gate, all: &Gates) -> String 
     let change = change_of(comparison, gate).or_else(|| gate.why.clone());
     let change = change.map_or_else(String::new, |change| format!(": {change}"));
     format!("{}{change}{more}", gate.threshold)
-}
-
-/// What would decide an inconclusive threshold.
-pub fn remedy(comparison: &Comparison, gate: &Gate) -> Option<String> {
-    (gate.passage == Passage::CannotTell).then(|| undecided(comparison, gate))
 }
 
 fn change_of(comparison: &Comparison, gate: &Gate) -> Option<String> {
@@ -271,11 +275,14 @@ pub fn others(comparison: &Comparison, gates: &Gates) -> Option<String> {
 /// Times the rounds that were made.
 const FAR_MORE: usize = 10;
 
-/// What would decide it.
-fn undecided(comparison: &Comparison, gate: &Gate) -> String {
+/// What would decide an inconclusive threshold.
+pub fn remedy(comparison: &Comparison, gate: &Gate) -> Option<String> {
+    if gate.passage != Passage::CannotTell {
+        return None;
+    }
     let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
     let rounds = quantity.map_or(0, |quantity| quantity.a.len());
-    match (comparison.design, gate.pairs_needed) {
+    Some(match (comparison.design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials may decide it".into(),
         // The threshold itself is then what chance moves the change around.
         (Design::Pairs, Some(needed)) if needed > FAR_MORE * rounds => format!(
@@ -290,7 +297,7 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
         (Design::Pairs, None) => format!(
             "over {MOST_PAIRS} --rounds would be needed: take a quieter machine, or another threshold"
         ),
-    }
+    })
 }
 
 /// How many rounds, and how long they take at the pace of those that were made.
@@ -384,9 +391,10 @@ pub fn nothing_changed(comparison: &Comparison) -> String {
 
 /// The quantities that only one side has, or too few pairs.
 pub fn alone(comparison: &Comparison) -> Vec<String> {
-    let is_in_few = |name: &&String| comparison.is_in_too_few(name);
-    let (few, of_a): (Vec<&String>, Vec<&String>) = comparison.only_a.iter().partition(is_in_few);
-    let of_b: Vec<&String> = comparison.only_b.iter().filter(|name| !is_in_few(name)).collect();
+    let (a, b) = (&comparison.only_a, &comparison.only_b);
+    let [in_a, in_b] = [a, b].map(|names| names.iter().collect::<BTreeSet<&String>>());
+    let (few, of_a): (Vec<&String>, Vec<&String>) = a.iter().partition(|name| in_b.contains(name));
+    let of_b: Vec<&String> = b.iter().filter(|name| !in_a.contains(name)).collect();
     [("only A has", of_a), ("only B has", of_b), ("fewer than two pairs have both values of", few)]
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
@@ -416,9 +424,16 @@ mod tests {
     #[test]
     fn a_ratio_is_what_it_is_more() {
         assert_eq!(
-            [1.052, 0.97, 1.0004, 1.3, 2.4, 12.4, 0.1, 1e30].map(ratio),
-            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "+140 %", "+1,140 %", "-90 %", "over +100,000 %"]
+            [1.052, 0.97, 1.0004, 1.3, 2.4, 12.4, 0.1].map(ratio),
+            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "+140 %", "+1,140 %", "-90 %"]
         );
+    }
+
+    #[test]
+    fn a_large_ratio_is_a_factor() {
+        assert_eq!([99.0, 151.0, 14_966.0].map(ratio), ["+9,800 %", "×151", "×15.0k"]);
+        assert_eq!([1e7, f64::INFINITY].map(ratio), ["over ×1,000,000"; 2]);
+        assert_eq!(value(Unit::Share, 150.0), "15,000 %");
     }
 
     #[test]
@@ -426,13 +441,12 @@ mod tests {
         let ends = |low, high| ends(Unit::Nanoseconds, Scale::Ratio, low, high);
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
         assert_eq!(ends(0.139, 9.35), "-86 to +835 %");
-        assert_eq!(ends(0.5, 1e30), "-50 to over +100,000 %");
+        assert_eq!(ends(0.5, 1e30), "-50 % to over ×1,000,000");
         assert_eq!([ends(1e-9, 1e30), ends(1e-9, 9.35)], ["unknown", "-100 to +835 %"]);
     }
 
-    #[test]
-    fn the_closest_change_is_the_largest_beside_its_interval() {
-        let of = |name: &str, scale, value, interval| Compared {
+    fn of(name: &str, scale: Scale, value: f64, interval: Option<(f64, f64)>) -> Compared {
+        Compared {
             name: name.into(),
             title: String::new(),
             unit: Unit::Count,
@@ -449,7 +463,24 @@ mod tests {
             smallest: None,
             outcome: Outcome::CannotTell,
             note: None,
+        }
+    }
+
+    #[test]
+    fn an_effect_from_twice_on_is_a_factor() {
+        let found = |smallest, outcome| Compared {
+            smallest: Some(smallest),
+            outcome,
+            ..of("rx.p99", Scale::Ratio, 1.3, None)
         };
+        let open = |smallest| found(smallest, Outcome::CannotTell);
+        assert_eq!([0.18, 8.02].map(|s| smallest(&open(s))), ["18.0 %", "×9.02"]);
+        assert_eq!([0.18, 8.02].map(|s| coarse(&open(s)).is_some()), [false, true]);
+        assert_eq!(coarse(&found(8.02, Outcome::Better)), None);
+    }
+
+    #[test]
+    fn the_closest_change_is_the_largest_beside_its_interval() {
         let wide = of("wide", Scale::Ratio, 1.3, Some((0.8, 2.1)));
         let near = of("near", Scale::Ratio, 0.97, Some((0.94, 1.001)));
         let difference = of("difference", Scale::Difference, 1.0, Some((-4.0, 6.0)));

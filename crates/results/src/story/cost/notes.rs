@@ -38,12 +38,10 @@ pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
 
 /// What a benchmark does, and how its marks were taken.
 pub(super) fn benchmark_notes(benchmark: &CostBenchmark) -> Vec<String> {
-    let marks = format!("marks: {}", benchmark.means);
-    [(&benchmark.about, benchmark.about.clone()), (&benchmark.means, marks)]
-        .into_iter()
-        .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(_, text)| text)
-        .collect()
+    let there = |text: &&String| !text.trim().is_empty();
+    let about = Some(&benchmark.about).filter(there).cloned();
+    let marks = Some(&benchmark.means).filter(there).map(|means| format!("marks: {means}"));
+    about.into_iter().chain(marks).collect()
 }
 
 /// Trials that failed, by their reasons.

@@ -13,38 +13,24 @@ pub fn answer(result: &FleetResult) -> String {
     let best = result.steps.iter().rfind(|step| step.sustained);
     // A step without one of its senders shows no limit.
     let broken = result.steps.iter().find(|step| !step.sustained && step.failed.is_empty());
+    let best = best.map(|best| format!("{} from {}", rate(best.delivered_per_s), senders(best)));
+    let rates = |step: &FleetStep| [step.rate_per_s, step.sent_per_s, step.delivered_per_s].map(rate);
+    let broken = broken.map(|step| (step, rates(step), is_whole(step, step.sent)));
     match (best, broken) {
-        (Some(best), None) => format!(
-            "{to} sustains at least {} from {} without loss",
-            rate(best.delivered_per_s),
-            senders(best)
-        ),
-        (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
-            "{to} sustains at least {} from {}; of {} {} {}",
-            rate(best.delivered_per_s),
-            senders(best),
-            rate(next.rate_per_s),
-            if next.senders == 1 { "it sends" } else { "they send" },
-            rate(next.sent_per_s)
-        ),
-        (Some(best), Some(next)) => format!(
-            "{to} sustains {} from {}; of {} it receives {}",
-            rate(best.delivered_per_s),
-            senders(best),
-            rate(next.rate_per_s),
-            rate(next.delivered_per_s)
-        ),
-        (None, Some(first)) if !is_whole(first, first.sent) => format!(
-            "{to} was not loaded enough: of {} {} sent {}",
-            rate(first.rate_per_s),
-            senders(first),
-            rate(first.sent_per_s)
-        ),
-        (None, Some(first)) => format!(
-            "{to} does not sustain {}: {} arrived",
-            rate(first.rate_per_s),
-            rate(first.delivered_per_s)
-        ),
+        (Some(best), None) => format!("{to} sustains at least {best} without loss"),
+        (Some(best), Some((next, [planned, sent, _], false))) => {
+            let they_send = if next.senders == 1 { "it sends" } else { "they send" };
+            format!("{to} sustains at least {best}; of {planned} {they_send} {sent}")
+        }
+        (Some(best), Some((_, [planned, _, delivered], true))) => {
+            format!("{to} sustains {best}; of {planned} it receives {delivered}")
+        }
+        (None, Some((first, [planned, sent, _], false))) => {
+            format!("{to} was not loaded enough: of {planned} {} sent {sent}", senders(first))
+        }
+        (None, Some((_, [planned, _, delivered], true))) => {
+            format!("{to} does not sustain {planned}: {delivered} arrived")
+        }
         (None, None) if result.steps.is_empty() => "no step was measured".into(),
         (None, None) => "no step had all its senders".into(),
     }

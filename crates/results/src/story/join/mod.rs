@@ -36,7 +36,7 @@ impl Story for JoinResult {
             return "no message was in both a capture and a log, so there is no answer yet".into();
         }
         let time = |w: &ways::JoinedWay| {
-            let above = ways::above_shortest(self, w.direction);
+            let above = ways::above_shortest(self, w.span);
             let steps =
                 ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
             format!("{}{steps}{above} to {}", number::mean(w.span.times.mean_ns), w.direction.verb())
@@ -114,10 +114,9 @@ fn spans(page: &mut Page, result: &JoinResult) {
         page.note("below zero: negative times from clock error; all statistics include them");
     }
     if result.plan.clock == ClockChoice::Fitted {
-        page.note(
-            "the clocks were fitted so that the shortest time to send is zero: what that removed is in the time to \
-             receive",
-        );
+        let by_way_out = result.spans.iter().any(|span| ways::is_by_way_out(result, span));
+        let except = if by_way_out { ", except to receive, which has what that removed" } else { "" };
+        page.note(&format!("the clocks were fitted so that the shortest time of each is zero{except}"));
     }
 }
 

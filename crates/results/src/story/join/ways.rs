@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
 use netfathom_model::print;
-use netfathom_model::record::{JoinResult, JoinedSpan};
+use netfathom_model::record::{JoinResult, JoinedSpan, LogFile};
 
 /// One way of the stack, as the answer needs it.
 pub(super) struct JoinedWay<'a> {
@@ -16,7 +16,7 @@ pub(super) struct JoinedWay<'a> {
 /// The ways that were measured and have times.
 pub(super) fn ways(result: &JoinResult) -> Vec<JoinedWay<'_>> {
     let logged = |direction| {
-        let has = |l: &&netfathom_model::record::LogFile| match direction {
+        let has = |l: &&LogFile| match direction {
             Direction::Tx => l.has_sent,
             Direction::Rx => l.has_received,
         };
@@ -27,15 +27,20 @@ pub(super) fn ways(result: &JoinResult) -> Vec<JoinedWay<'_>> {
     ways.map(|(direction, span)| JoinedWay { direction, span, logged: logged(direction) }).collect()
 }
 
-/// What a time is where the clocks were fitted; nothing otherwise. They are fitted by the way
-/// out where a log tells of it, and what that took from it is in the way in.
-pub(super) fn above_shortest(result: &JoinResult, direction: Direction) -> &'static str {
-    let by_way_out = result.logs.iter().any(|log| log.has_sent);
-    match (result.plan.clock, direction) {
-        (ClockChoice::Stated, _) => "",
-        (ClockChoice::Fitted, Direction::Rx) if by_way_out => " (with the shortest time to send)",
-        (ClockChoice::Fitted, _) => " (above the shortest)",
+/// What a time is where the clocks were fitted; nothing otherwise.
+pub(super) fn above_shortest(result: &JoinResult, span: &JoinedSpan) -> &'static str {
+    match result.plan.clock {
+        ClockChoice::Stated => "",
+        ClockChoice::Fitted if is_by_way_out(result, span) => " (with the shortest time to send)",
+        ClockChoice::Fitted => " (above the shortest)",
     }
+}
+
+/// Whether the clocks of a way in were fitted by the way out: its log has both. What that took from the way out is in it.
+pub(super) fn is_by_way_out(result: &JoinResult, span: &JoinedSpan) -> bool {
+    let is_its = |name: &str| span.to == "application" || span.to == format!("application ({name})");
+    let has_both = |log: &LogFile| log.has_sent && log.has_received && is_its(&log.name);
+    span.direction == Some(Direction::Rx) && result.logs.iter().any(has_both)
 }
 
 /// How far the mean is uncertain by the steps of the clocks that its stamps come from, where these are not nanoseconds.

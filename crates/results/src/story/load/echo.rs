@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     page.table(table(summary));
     page.note("response: from the intended send time to the answer; service: from the actual send time");
     if is_faster_loaded(summary) {
-        page.note("loaded is faster than idle: idle CPUs sleep between messages, and their wake-up is part of the response");
+        page.note("the loaded median is below the idle one: idle CPUs sleep between messages, and their wake-up is part of the response");
     }
     page.rest();
     page.note("idle: so few messages that none waits for another; lag: actual minus intended send time");
@@ -92,8 +92,8 @@ fn omission(echo: &Echo) -> Option<String> {
     let (seen, real) = (&echo.service, &echo.response);
     Some(format!(
         "a tester that starts its clock at the actual send time would have reported p99 {} instead of {}, p99.9 {} \
-         instead of {} and a maximum of {} instead of {}: it leaves out the waits that the load itself caused \
-         (coordinated omission)",
+         instead of {} and a maximum of {} instead of {}: it leaves out the lag, which is coordinated omission if the \
+         load held up the sender, and the generator's own if another program did",
         number::least(seen.p99_ns),
         number::least(real.p99_ns),
         number::least(seen.p999_ns),

@@ -27,6 +27,7 @@ pub(super) fn words(result: &MessageResult) -> Words {
         _ if between_hosts => "the server's as its host has it",
         ProcessorChoice::Same => "both ends on one",
         ProcessorChoice::Cross => "each end on one of its own",
+        ProcessorChoice::Sweep if plan.polls() => "every kind of pair of two CPUs that the machine has",
         ProcessorChoice::Sweep => "every kind of pair that the machine has",
     };
     let from = if plan.cpus.is_empty() { String::new() } else { format!(", out of {}", listed(&plan.cpus)) };

@@ -12,7 +12,11 @@ use crate::story::number;
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
-    let groups = groups::groups(result);
+    let mut groups = groups::groups(result);
+    if let Some(home) = result.home() {
+        // The short view has one table: that of the answer.
+        groups.sort_by_key(|group| (group.placement, group.pair) != (home.placement, home.pair));
+    }
     let several = plan.layers.len() > 1;
     let of = plan
         .layers
@@ -35,9 +39,10 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         true => "; where it is missing or VOID, all are in figures",
         false => "",
     };
+    let tail = if quantity == Quantity::Time { "; p99: of all its trials together" } else { "" };
     page.note(&format!(
         "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
-         trials; placement: U user space, K kernel, the client first"
+         trials{tail}; placement: U user space, K kernel, the client first"
     ));
     caveats::where_kernel_ends_run(result).iter().for_each(|caveat| page.note(caveat));
 }
@@ -50,13 +55,29 @@ fn columns(layers: &[&Layer]) -> String {
 
 fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
     let layers = group.layers(&result.plan);
-    let mut table = Table::of("bytes").figures(layers.iter().map(|layer| heading(layer)));
+    let heads = layers.iter().flat_map(|layer| {
+        let p99 = has_p99(result, layer).then(|| "p99".to_owned());
+        [heading(layer)].into_iter().chain(p99)
+    });
+    let mut table = Table::of("bytes").figures(heads);
     for bytes in group.sizes() {
-        let mut cells = vec![number::count(bytes)];
-        cells.extend(layers.iter().map(|layer| cell(result, group, layer, bytes)));
-        table.row(cells);
+        let of = |layer: &&Layer| {
+            let p99 = has_p99(result, layer).then(|| p99(group, layer, bytes));
+            [cell(result, group, layer, bytes)].into_iter().chain(p99)
+        };
+        table.row([number::count(bytes)].into_iter().chain(layers.iter().flat_map(of)));
     }
     page.table(table);
+}
+
+/// That of the first layer stands beside its median.
+fn has_p99(result: &MessageResult, layer: &Layer) -> bool {
+    Quantity::of(&result.plan) == Quantity::Time && result.plan.layers.first() == Some(layer)
+}
+
+fn p99(group: &Group<'_>, layer: &Layer, bytes: u64) -> String {
+    let times = group.usable(layer, bytes).map(|cell| &cell.times).filter(|times| times.n > 0);
+    times.map_or_else(|| "-".into(), |times| number::time(times.p99_ns))
 }
 
 fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) -> String {

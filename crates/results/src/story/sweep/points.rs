@@ -128,10 +128,7 @@ pub(super) fn remarks(result: &SweepResult) -> Vec<String> {
         });
         format!("{what}{range}; {}, {by}", series(p))
     };
-    let [(fast, _), (slow, _)] = match extremes(result) {
-        Some(extremes) => extremes,
-        None => return Vec::new(),
-    };
+    let Some([(fast, _), (slow, _)]) = extremes(result) else { return Vec::new() };
     let worst = (!std::ptr::eq(fast, slow)).then(|| limit("worst", slow));
     [Some(limit("best", fast)), worst, Some(how)].into_iter().flatten().collect()
 }

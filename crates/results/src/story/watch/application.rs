@@ -28,7 +28,7 @@ fn server(result: &WatchResult, own: &Distribution, is_most: bool) -> String {
 
 fn advice(pid: &str) -> String {
     format!(
-        ", longer than its messages take: find out what it computes (perf top -p {pid}) or waits for (strace -f -T -p {pid})"
+        ", longer than its messages take: find out what it computes (`perf top -p {pid}`) or waits for (`strace -f -T -p {pid}`)"
     )
 }
 

@@ -2,6 +2,7 @@
 
 use netfathom_model::print::Scale;
 use netfathom_model::record::{WatchPrograms, WatchResult};
+use netfathom_stats::Estimate;
 
 use super::way::totals;
 use crate::story::number;
@@ -20,25 +21,27 @@ pub(super) fn programs(result: &WatchResult) -> impl Iterator<Item = &WatchProgr
 pub(super) fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
     let sums = totals(result).map(|of| (of.sum_ns as f64, of.n as f64));
     let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-    each(programs, result)
-        .is_some_and(|(time_ns, _)| programs.share() > MUCH_OF_CPU || time_ns * n > MUCH_OF_MEAN * sum_ns)
+    let is_much = |each: Estimate| each.value * n > MUCH_OF_MEAN * sum_ns;
+    !are_for_others(programs, result)
+        && (programs.share() > MUCH_OF_CPU || programs.each_message().is_some_and(is_much))
 }
 
-/// Time and calls for a message of the whole run: a sample may have few messages, and others' calls all the same. `None`
-/// if most calls are for others.
-fn each(programs: &WatchPrograms, result: &WatchResult) -> Option<(f64, f64)> {
+/// Whether most calls of the whole run are for others: a sample may have few messages.
+fn are_for_others(programs: &WatchPrograms, result: &WatchResult) -> bool {
     let sent = result.send.as_ref().map_or(0, |send| send.account.seen);
     let messages = result.account.seen.saturating_add(sent) as f64;
     let samples = result.followed_ns() as f64 / programs.sampled_ns.max(1) as f64;
-    let each = |sum: u64| sum as f64 * samples / messages;
-    (messages > 0.0 && each(programs.runs) <= MOST_CALLS).then(|| (each(programs.ns), each(programs.runs)))
+    programs.runs as f64 * samples > MOST_CALLS * messages
 }
 
 /// What they took, and when.
 pub(super) fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     let share = number::percent(programs.share());
-    let message = each(programs, result).map_or_else(String::new, |(time_ns, calls)| {
-        format!(", {} in {} calls per message", number::mean(time_ns), Scale::Ratio.text(calls))
+    let each = programs.each_message().filter(|_| !are_for_others(programs, result));
+    let message = each.map_or_else(String::new, |Estimate { value, half_width }| {
+        let time = Scale::Time.interval(value, Some(half_width));
+        let calls = Scale::Ratio.text(programs.runs as f64 / programs.messages as f64);
+        format!(", {time} in {calls} calls per message")
     });
     let attached = result.sampling.map_or_else(String::new, |sampling| {
         let part = sampling.attached_ns as f64 / result.watched_ns.max(1) as f64;

@@ -2,7 +2,9 @@
 
 use netfathom_model::plan::SlowBound;
 use netfathom_model::print::counted;
-use netfathom_model::record::{Distribution, Holder, SlowMessage, WatchResult, WatchSlow, WatchStage};
+use netfathom_model::record::{
+    Distribution, Holder, SlowMessage, WatchResult, WatchSlow, WatchStage, end_named,
+};
 
 use super::way;
 use crate::page::{Page, Table};
@@ -67,7 +69,10 @@ fn without(count: u64, by_netfathom: u64) -> String {
 pub(super) fn named(bound: SlowBound) -> String {
     match bound {
         SlowBound::Time(ns) => format!("{} or longer", number::time(ns.cast_signed())),
-        SlowBound::Quantile(q) => format!("at least the p{} before them", (q * 1e5).round() / 1e3),
+        SlowBound::Quantile(q) => {
+            let (p, least) = ((q * 1e5).round() / 1e3, number::count(bound.known_after()));
+            format!("at least the p{p} of the messages before them, {least} or more")
+        }
     }
 }
 
@@ -136,7 +141,7 @@ fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
     table = table.words(["CPU held by"]);
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
-        let peer = message.peer.as_ref().or(message.local.as_ref()).cloned().unwrap_or_default();
+        let peer = end_named(message.peer.as_deref(), message.local.as_deref());
         let what = if message.application { "application: " } else { "" };
         let what = format!("{what}{}", largest(message));
         let mut cells = vec![what, number::time(message.total_ns()), number::seconds(at), peer];
@@ -165,6 +170,7 @@ mod tests {
             process: None,
             stages: vec![WatchedSum { stage, sum_ns: 1000 }],
             stopped_ns,
+            throttled_ns: 0,
             stays: Vec::new(),
         }
     }
@@ -199,6 +205,12 @@ mod tests {
     }
 
     #[test]
+    fn a_used_up_quota_is_named_as_who_had_the_cpu() {
+        let message = SlowMessage { throttled_ns: 990, ..message(WatchStage::Runqueue, 0) };
+        assert_eq!(held(&message).as_deref(), Some("the CPU quota of its cgroup 990 ns"));
+    }
+
+    #[test]
     fn an_application_that_is_as_slow_is_named_beside_messages() {
         let words = |max_ns, bound| {
             let mut times = netfathom_stats::Distribution::new(5);
@@ -213,6 +225,16 @@ mod tests {
             [None, None, None]
         );
         assert_eq!(of_application(Some(ten), None), None);
+    }
+
+    #[test]
+    fn the_first_messages_are_before_any_quantile() {
+        let words = |q| remark(&WatchSlow::default(), Some(SlowBound::Quantile(q))).unwrap();
+        assert_eq!(
+            words(0.999),
+            "no message took at least the p99.9 of the messages before them, 10,000 or more"
+        );
+        assert!(words(0.9).ends_with(", 1,000 or more"), "{}", words(0.9));
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchProcesses, WatchResult, WatchSocket};
+use netfathom_model::record::{WatchProcesses, WatchResult, WatchSocket, WatchUnread, end_named};
 
 use crate::page::{Page, Table};
 use crate::story::number;
 
 /// Beyond these they are taken together; the record has more.
 const MOST_ROWS: usize = 8;
+/// Of these, for sockets that no thread reads, which come first.
+const MOST_UNREAD: usize = 4;
 
 /// By their names, if there are several.
 pub(super) fn processes(page: &mut Page, result: &WatchResult) {
@@ -39,19 +41,30 @@ pub(super) fn numbered(of: &WatchProcesses, pid: &str) -> String {
 
 pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     let Some(others) = &result.other_sockets else { return };
-    if result.sockets.is_empty() && others.messages() == 0 {
+    if result.sockets.is_empty() && result.unread.is_empty() && others.messages() == 0 {
         return;
     }
     let ways = ways(result);
-    // The tables of two directions leave no room for it.
-    page.head("Sockets with the most messages", ways.len() == 1 && result.plan.by_socket);
+    page.head("Sockets with the most messages", result.plan.by_socket);
     let name = |socket: &WatchSocket| {
-        let peer = socket.peer.as_ref().or(socket.local.as_ref()).cloned().unwrap_or_default();
+        let peer = end_named(socket.peer.as_deref(), socket.local.as_deref());
         let process = socket.process.as_ref().map(|of| format!("{} ({})", of.name, of.pid));
         vec![peer, process.unwrap_or_default()]
     };
-    let rows = result.sockets.iter().map(|socket| (name(socket), socket));
+    let none = WatchSocket::default();
+    let unread = result.unread.iter().take(MOST_UNREAD).map(|of| (waiting(of), &none));
+    let rows = unread.chain(result.sockets.iter().map(|socket| (name(socket), socket)));
     page.table(table("<peer|<process", rows, others.clone(), &ways));
+}
+
+/// Such as `127.0.0.1:9961, 1,640 unread`: no message there has times.
+fn waiting(WatchUnread { local, process, messages, stopped, .. }: &WatchUnread) -> Vec<String> {
+    let local = end_named(None, local.as_deref());
+    let stopped = if *stopped { ", stopped" } else { "" };
+    vec![
+        format!("{local}, {} unread", number::count(*messages)),
+        format!("{} ({}{stopped})", process.name, process.pid),
+    ]
 }
 
 fn ways(result: &WatchResult) -> Vec<Direction> {

@@ -13,6 +13,8 @@ use crate::story::{contention, curves, number};
 
 /// Where the time of what is sent begins, mostly.
 pub(super) const CALL: &str = "send call";
+/// Where the call is not seen: a part of the way, with one stage.
+pub(super) const QUEUE: &str = "the device's queue";
 
 /// A smaller part of a wait, with an unknown holder, is left to the table.
 pub(super) const LEAST_UNKNOWN: f64 = 0.05;
@@ -51,15 +53,20 @@ impl Way<'_> {
             Direction::Tx => "device",
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
-        if beside {
+        if beside && self.from == QUEUE {
+            format!("{} {mean} (from {QUEUE} on)", self.direction.verb())
+        } else if beside {
             format!("{} {mean}", self.direction.verb())
         } else {
             format!("mean {mean} from {} to {end}, p99 {p99}", self.from)
         }
     }
 
-    /// The stage that takes most; of waits for a CPU, who had it.
+    /// The stage that takes most; of waits for a CPU, who had it. Where the call is not seen, one stage is left.
     pub fn most(&self, beside: bool, waits: &CpuWaits) -> Option<String> {
+        if self.from == QUEUE {
+            return None;
+        }
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
         let share = number::percent(self.share(most));
         let it = match (beside, self.direction) {

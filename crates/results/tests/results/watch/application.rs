@@ -27,7 +27,7 @@ fn an_application_that_takes_longer_than_its_messages_comes_first_with_what_to_d
     let remarks = first_remarks(17.9e6, 0.0, |_| ());
     let [first, stage, remedy] = &remarks[..] else { panic!("three") };
     assert!(first.starts_with("from its read to its answer the application takes 17.9 ms, p99 "), "{first}");
-    assert!(first.ends_with("(perf top -p 712) or waits for (strace -f -T -p 712)"), "{first}");
+    assert!(first.ends_with("(`perf top -p 712`) or waits for (`strace -f -T -p 712`)"), "{first}");
     assert!(stage.starts_with("82.3 % of receive time is"), "{stage}");
     assert!(remedy.contains("a remedy"), "{remedy}");
     let host = |watch: &mut WatchResult| watch.plan.target = WatchTarget::All;

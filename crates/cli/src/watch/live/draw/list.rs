@@ -1,7 +1,7 @@
 //! The list of sockets or processes to choose from.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::WatchSocket;
+use netfathom_model::record::{WatchSocket, end_named};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -129,5 +129,5 @@ fn end(text: &str, room: usize) -> String {
 }
 
 fn address(of: &WatchSocket) -> String {
-    of.peer.as_ref().or(of.local.as_ref()).cloned().unwrap_or_default()
+    end_named(of.peer.as_deref(), of.local.as_deref())
 }

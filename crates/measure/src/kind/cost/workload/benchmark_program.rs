@@ -257,11 +257,11 @@ impl Workload for Started {
         matches!(&self.source, SpanSource::Points(names) if !names.is_empty())
     }
 
-    fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
+    fn learn(&mut self, stop: &AtomicBool) -> Result<Duration, CostError> {
         self.prepare()?;
         let ran = self.once(true, None, stop)?;
         if ran.waited == Waited::Stopped {
-            return Ok(());
+            return Ok(Duration::ZERO);
         }
         if let Some(why) = self.failure(&ran) {
             return Err(CostError::Benchmark(why));
@@ -287,7 +287,7 @@ impl Workload for Started {
         self.absent.extend(nonzero.map(|(count, what)| format!("in the first run {count} {what}")));
         let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
         self.limit = self.limit.min((took * LIMIT_FACTOR).max(LEAST_LIMIT));
-        Ok(())
+        Ok(took)
     }
 
     fn prepare(&mut self) -> Result<(), CostError> {

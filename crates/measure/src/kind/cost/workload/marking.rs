@@ -128,7 +128,7 @@ impl Workload for Marking {
         false
     }
 
-    fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
+    fn learn(&mut self, stop: &AtomicBool) -> Result<Duration, CostError> {
         let (spans, _) = self.watch(stop)?;
         let often = |(_, count, sum_ns): &&((String, String), u64, u64)| *count >= LEAST_SPANS && *sum_ns > 0;
         if spans.damaged > 0 {
@@ -142,7 +142,7 @@ impl Workload for Marking {
                 self.window.as_secs_f64()
             )));
         }
-        Ok(())
+        Ok(self.window)
     }
 
     fn run(&mut self, _: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError> {

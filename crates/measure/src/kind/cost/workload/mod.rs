@@ -9,6 +9,7 @@ mod make;
 mod marking;
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use netfathom_model::record::{Amount, CallTotal, Condition, CostBenchmark, CpuWaits};
 
@@ -23,8 +24,8 @@ pub trait Workload {
     fn described(&self) -> CostBenchmark;
     /// Whether observation points cost something that baselines can tell.
     fn has_points(&self) -> bool;
-    /// Runs until it is known which marks there are.
-    fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError>;
+    /// Runs until it is known which marks there are. It returns how long a run takes; 0 of one that was stopped.
+    fn learn(&mut self, stop: &AtomicBool) -> Result<Duration, CostError>;
     /// Puts everything as it is to be found, before each run.
     fn prepare(&mut self) -> Result<(), CostError> {
         Ok(())

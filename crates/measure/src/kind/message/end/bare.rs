@@ -6,10 +6,12 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_sys::endpoint::{
-    acknowledge_at_once, receive, receive_parts, send, send_more, send_parts, set_cork, set_no_delay,
+    acknowledge_at_once, receive, receive_parts, receive_polling, send, send_more, send_parts, set_cork,
+    set_no_delay,
 };
 
 use super::{End, HEADER_BYTES, MessageLoad, frame};
@@ -25,6 +27,7 @@ pub struct Bare {
     cork: bool,
     more: bool,
     quick_ack: bool,
+    polls: bool,
     /// Header and body of a message, as far as it has a header.
     message: Vec<u8>,
     /// Header and body of a bulk reply.
@@ -47,6 +50,7 @@ impl Bare {
             cork: has(SocketOption::Cork),
             more: has(SocketOption::More),
             quick_ack: has(SocketOption::QuickAck),
+            polls: has(SocketOption::Poll),
             message: match form {
                 Form::Headerless => vec![0; load.message_bytes],
                 _ => frame(load.message_bytes),
@@ -57,6 +61,14 @@ impl Bare {
             pending: 0,
             socket,
         })
+    }
+
+    fn read(&mut self) -> io::Result<usize> {
+        let socket = self.socket.as_fd();
+        match self.polls {
+            true => receive_polling(socket, &mut self.buffer, Duration::MAX),
+            false => receive(socket, &mut self.buffer),
+        }
     }
 
     fn has_read(&self) -> io::Result<()> {
@@ -109,7 +121,7 @@ impl End for Bare {
 
     fn receive(&mut self) -> Result<u64, EndError> {
         loop {
-            let bytes = receive(self.socket.as_fd(), &mut self.buffer)?;
+            let bytes = self.read()?;
             if bytes == 0 {
                 return Ok(0);
             }

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use netfathom_model::layer::Form;
-use netfathom_sys::endpoint::{receive, send, send_parts};
+use netfathom_sys::endpoint::{receive, receive_polling, send, send_parts};
 
 use super::{End, HEADER_BYTES, MessageLoad, frame};
 use crate::kind::message::error::EndError;
+use crate::kind::message::ground::UDP_PATIENCE;
 
 /// Times that an end says it has finished: a full buffer may drop one.
 const GOODBYES: usize = 3;
@@ -22,6 +23,7 @@ const INDEX: Range<usize> = HEADER_BYTES..HEADER_BYTES + 8;
 pub struct Datagram {
     socket: UdpSocket,
     form: Form,
+    polls: bool,
     message: Vec<u8>,
     buffer: Vec<u8>,
     sent: u64,
@@ -30,9 +32,21 @@ pub struct Datagram {
 
 impl Datagram {
     /// On a connected socket with a receive timeout.
-    pub fn new(form: Form, socket: UdpSocket, load: MessageLoad) -> Self {
+    pub fn new(form: Form, polls: bool, socket: UdpSocket, load: MessageLoad) -> Self {
         let message = frame(load.message_bytes);
-        Self { socket, form, buffer: vec![0; message.len() + 1], message, sent: 0, silent: false }
+        Self { socket, form, polls, buffer: vec![0; message.len() + 1], message, sent: 0, silent: false }
+    }
+
+    fn read(&mut self) -> io::Result<usize> {
+        let socket = self.socket.as_fd();
+        if self.polls {
+            match receive_polling(socket, &mut self.buffer, UDP_PATIENCE) {
+                // A datagram socket that was shut down shows that only to who sleeps.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+        receive(socket, &mut self.buffer)
     }
 }
 
@@ -55,7 +69,7 @@ impl End for Datagram {
     fn receive(&mut self) -> Result<u64, EndError> {
         self.silent = false;
         for _ in 0..SILENCES {
-            match receive(self.socket.as_fd(), &mut self.buffer) {
+            match self.read() {
                 Ok(0) => return Ok(0),
                 Ok(bytes) if bytes == self.message.len() => return Ok(1),
                 Ok(bytes) => {
@@ -96,23 +110,22 @@ impl End for Datagram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::message::ground::UDP_PATIENCE;
 
-    fn pair(message_bytes: usize) -> [Datagram; 2] {
+    fn pair(message_bytes: usize, polls: bool) -> [Datagram; 2] {
         let [a, b] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         a.connect(b.local_addr().unwrap()).unwrap();
         b.connect(a.local_addr().unwrap()).unwrap();
         let load = MessageLoad { message_bytes, bulk_bytes: 0, grown: false, into_sink: false };
         [a, b].map(|socket| {
             socket.set_read_timeout(Some(UDP_PATIENCE)).unwrap();
-            Datagram::new(Form::Write, socket, load)
+            Datagram::new(Form::Write, polls, socket, load)
         })
     }
 
     #[test]
     fn a_message_is_known_by_its_place_though_others_were_lost() {
         for (bytes, places) in [(8, [Some(0), Some(3)]), (7, [None, None])] {
-            let [mut client, mut server] = pair(bytes);
+            let [mut client, mut server] = pair(bytes, false);
             let mut came = |client: &mut Datagram| {
                 client.send().unwrap();
                 assert_eq!(server.receive().unwrap(), 1);
@@ -127,11 +140,13 @@ mod tests {
 
     #[test]
     fn silence_is_no_end() {
-        let [mut client, mut server] = pair(8);
-        assert_eq!((server.receive().unwrap(), server.is_silent()), (0, true));
-        client.finish().unwrap();
-        assert_eq!((server.receive().unwrap(), server.is_silent()), (0, false));
-        netfathom_sys::socket::end_receiving(&client.socket);
-        assert_eq!((client.receive().unwrap(), client.is_silent()), (0, false));
+        for polls in [false, true] {
+            let [mut client, mut server] = pair(8, polls);
+            assert_eq!((server.receive().unwrap(), server.is_silent()), (0, true));
+            client.finish().unwrap();
+            assert_eq!((server.receive().unwrap(), server.is_silent()), (0, false));
+            netfathom_sys::socket::end_receiving(&client.socket);
+            assert_eq!((client.receive().unwrap(), client.is_silent()), (0, false));
+        }
     }
 }

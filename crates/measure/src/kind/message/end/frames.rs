@@ -26,7 +26,7 @@ impl Frames {
     pub fn new(generator: Generator, flow: u32, socket: UdpSocket, load: MessageLoad) -> Self {
         let unsent = |sequence| Header { flow, sequence, intended_ns: 0, sent_ns: 0 };
         let batch = (0..BATCH as u64).map(unsent).collect();
-        Self { generator, socket: Datagram::new(Form::Xdp, socket, load), batch }
+        Self { generator, socket: Datagram::new(Form::Xdp, false, socket, load), batch }
     }
 }
 

@@ -1,6 +1,6 @@
 //! An end of a connection: a message layer over a socket.
 
-use netfathom_model::layer::{Form, Layer, Side, Strategy};
+use netfathom_model::layer::{Form, Layer, Side, SocketOption, Strategy};
 use netfathom_model::plan::MessageTest;
 
 use super::error::EndError;
@@ -104,7 +104,9 @@ pub fn make(
     load: MessageLoad,
 ) -> Result<Box<dyn End>, EndError> {
     let end: Box<dyn End> = match (layer, socket) {
-        (Layer::Bare { form, .. }, Socket::Udp(socket)) => Box::new(Datagram::new(*form, socket, load)),
+        (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
+            Box::new(Datagram::new(*form, layer.has(SocketOption::Poll, side), socket, load))
+        }
         (Layer::Bare { form: Form::Sendfile, .. }, socket) => {
             Box::new(Sendfile::new(layer, side, socket, load)?)
         }

@@ -21,9 +21,6 @@ use crate::load::precision;
 /// Fewer messages have a 99th percentile that is one of the longest few.
 const LEAST_FOR_P99: u64 = 1000;
 
-/// With fewer trials of a fixed number, Student's interval is wide because they are few.
-const ENOUGH_TRIALS: u32 = 5;
-
 /// How narrow the intervals are by now; `None` of a run with a fixed number of trials.
 pub fn reached(result: &StackResult, after_ns: u64) -> Option<Precision> {
     result.plan.until?;
@@ -116,7 +113,7 @@ fn judge_fixed(verdict: &mut Verdict, result: &StackResult, trials: u32, free: i
         let direction = Some(summary.direction);
         let width = Width { direction, of: Value::Mean, half: of.between_trials_ns.and_then(relative) };
         let Some(half) = width.half.filter(|_| width.includes_zero()) else { continue };
-        let (level, remedy) = match trials < ENOUGH_TRIALS {
+        let (level, remedy) = match trials < precision::ENOUGH_TRIALS {
             true => (Level::Degraded, Some("raise --trials".into())),
             false => (Level::Void, free()),
         };

@@ -218,7 +218,7 @@ fn who_had_the_cpu_that_an_end_waited_for_is_named() {
         let (evidence, remedy) = limited_by_cpu(stream, cpus);
         (evidence.contains("by /proc, of other processes rustc (pid 3121) ran most, 94.0 % of a CPU"), remedy)
     };
-    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -acp CPUS 3121; CPUS: ";
+    let named = "stop rustc (pid 3121), or move it to other CPUs (`taskset -acp CPUS 3121`; CPUS: ";
     let (is_evidence, remedy) = explained(&waits, 0.94);
     assert!(is_evidence && remedy.starts_with(named), "{remedy}");
     let (is_evidence, remedy) = explained(&waits, 0.05);
@@ -256,7 +256,7 @@ fn what_the_switches_show_comes_before_proc() {
     let (evidence, remedy) = explained(&[(perl(7), 32_000_000), (perl(8), 20_000_000)]);
     assert!(evidence.contains("perl (2 processes) had the CPU for 65.0 % of that wait"), "{evidence}");
     assert!(
-        remedy.starts_with("stop perl (2 processes), or move them to other CPUs (echo 7 8 | xargs"),
+        remedy.starts_with("stop perl (2 processes), or move them to other CPUs (`echo 7 8 | xargs"),
         "{remedy}"
     );
     let (evidence, remedy) = explained(&[(Holder::Quota, 80_000_000)]);

@@ -5,7 +5,7 @@ use netfathom_model::print;
 use netfathom_model::record::{Held, Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
 
-use super::FEWEST;
+use super::{FEWEST, MUCH};
 use crate::ground::environment::cgroup::raise_quota;
 use crate::kind::watch::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
 
@@ -16,6 +16,11 @@ const MUCH_TAKEN: f64 = 0.05;
 /// The name of a holder does not show that it is one. The CPU that sends it the answer wakes it soonest.
 const CLIENTS: &str =
     "; leave a client that waits for each answer where it is: on another CPU it may be woken later";
+
+/// Then messages find no room as their reader may not run, whatever room there is.
+pub(super) fn is_throttled(result: &WatchResult) -> bool {
+    result.total.n >= FEWEST && held_by(result, |by| *by == Holder::Quota) > MUCH
+}
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
 pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
@@ -40,7 +45,7 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     let (of_itself, remedy) = match (by.first, &result.reader) {
         _ if result.plan.target == WatchTarget::All => (
             "",
-            "see who else had the CPUs (-v): stop what may wait, or move it to idle CPUs (taskset -acp CPUS PID)".into(),
+            "see who else had the CPUs (-v): stop what may wait, or move it to idle CPUs (`taskset -acp CPUS PID`)".into(),
         ),
         (Holder::Process { name, .. }, _) if is_application(name, result) => (
             ", the application itself,",

@@ -58,7 +58,7 @@ fn drop_words(reason: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// By the most frequent reason.
-pub(super) fn dropped(result: &WatchResult) -> Option<Finding> {
+pub(in crate::kind::watch) fn dropped(result: &WatchResult) -> Option<Finding> {
     let drops = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
     let (cause, remedy) = drop_words(&drops.clone().next()?.reason)?;
     let packets: u64 = drops.clone().map(|drop| drop.packets).sum();

@@ -1,16 +1,22 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
+use std::collections::BTreeMap;
+
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
-use netfathom_model::record::{Distribution, WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{Distribution, WatchResult, WatchSocket, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
 
-use super::WatchRunError;
+use super::judge::MOST_UNTIMED;
 
 mod cpu;
-mod drops;
+pub(super) mod drops;
+mod run;
 #[cfg(test)]
 mod tests;
+mod unread;
+
+pub(super) use run::{denied, ended};
 
 /// Of fewer messages nothing is concluded.
 const FEWEST: u64 = 10;
@@ -20,6 +26,8 @@ const MUCH: f64 = 0.3;
 const LOST: f64 = 0.05;
 /// With more threads than that for each message a server makes one for each connection, which has few messages.
 const A_THREAD_EACH: f64 = 0.3;
+/// A reader that takes this part of the datagrams before they are stamped is awake when they come.
+const POLLS: f64 = 0.05;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
 /// Without a setting, Linux and Windows open a window of some 64 KB at first.
@@ -30,41 +38,15 @@ const SMALL_WINDOW: u64 = 60_000;
 pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
     let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
     let refused = drops::refused(result);
-    let (first, refused) = if result.account.refuses_many() { (refused, None) } else { (None, refused) };
+    let is_first = result.account.refuses_many() && !cpu::is_throttled(result);
+    let (first, refused) = if is_first { (refused, None) } else { (None, refused) };
+    let first = unread::unread(result).into_iter().chain(first);
     let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(cpu::taken(result));
     let mut of_time: Vec<(f64, Finding)> = of_time.collect();
     of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
     let of_time = of_time.into_iter().map(|(_, finding)| finding);
     let lost = refused.into_iter().chain(drops::dropped(result));
-    first.into_iter().chain(of_time).chain(lost).chain(doubts(result)).collect()
-}
-
-/// Of a run that ended as no process was left. It comes first: what the others advise to do to these processes is too late.
-pub(super) fn ended(result: &WatchResult) -> Finding {
-    let who = match &result.plan.target {
-        WatchTarget::Process(pid) => format!("process {pid}"),
-        target => format!("the last process of {}", target.arguments()),
-    };
-    let time = print::time(result.watched_ns as f64);
-    let asked = result.plan.time_ns.map(|ns| print::time(ns as f64));
-    let of = asked.as_ref().map_or_else(String::new, |asked| format!(" of {asked}"));
-    Finding {
-        seen: format!("the run ended after {time}{of}, as {who} ended"),
-        cause: "watch ends with the last process that it follows".into(),
-        evidence: format!("watched for {time}; --time: {}", asked.as_deref().unwrap_or("none")),
-        remedy: "to go on when it starts again, watch its port: netfathom watch --port PORT".into(),
-    }
-}
-
-/// Of sockets that may not be looked at, in a run that goes on with the others.
-pub(super) fn denied(why: &WatchRunError) -> Finding {
-    Finding {
-        seen: "not all processes of the target are watched from the start".into(),
-        cause: "the sockets that one has may not be looked at; TCP sockets that it opens later are watched"
-            .into(),
-        evidence: why.to_string(),
-        remedy: "run as root, or give netfathom CAP_SYS_PTRACE".into(),
-    }
+    first.chain(of_time).chain(lost).chain(doubts(result)).collect()
 }
 
 fn times(stages: &[WatchedStage], of: WatchStage) -> Option<&Distribution> {
@@ -88,13 +70,29 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let mean_ns = sum_ns as f64 / total.n.max(1) as f64;
     let mean = print::time(mean_ns);
     let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
-    let remedy = match (result.process(), &result.plan.target) {
-        // The first of many.
-        (_, WatchTarget::All) => remedy.replace("perf top -p PID", "perf top"),
-        (None, _) => remedy,
-        (Some(process), _) => remedy.replace("-p PID", &format!("-p {}", process.pid)),
+    let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
+    let (pid, of) = match process {
+        Some(process) => (process.pid.to_string(), String::new()),
+        None => longest(result, stage).unwrap_or_else(|| ("PID".into(), String::new())),
     };
-    Some((mean_ns, Finding { seen: seen.into(), cause, evidence, remedy }))
+    let remedy = remedy.replace("-p PID", &format!("-p {pid}"));
+    Some((mean_ns, Finding { seen: seen.into(), cause, evidence: evidence + &of, remedy }))
+}
+
+/// Of several processes, the one with most of this stage in its sockets: its number, and what part it has.
+fn longest(result: &WatchResult, stage: WatchStage) -> Option<(String, String)> {
+    let in_stage = |socket: &WatchSocket| {
+        let ways = [&socket.receive, &socket.send].into_iter().flat_map(|way| &way.stages);
+        ways.filter(|sum| sum.stage == stage).map(|sum| sum.sum_ns.max(0)).sum::<i64>()
+    };
+    let mut sums = BTreeMap::new();
+    for (socket, process) in result.sockets.iter().filter_map(|of| Some((of, of.process.as_ref()?))) {
+        *sums.entry((process.pid, &process.name)).or_insert(0) += in_stage(socket);
+    }
+    let all_ns = sums.values().sum::<i64>() + result.other_sockets.as_ref().map_or(0, in_stage);
+    let ((pid, name), ns) = sums.into_iter().max_by_key(|of| of.1).filter(|of| of.1 > 0)?;
+    let part = print::percent(ns as f64 / all_ns as f64);
+    Some((pid.to_string(), format!("; {part} of it in sockets of {name} (pid {pid})")))
 }
 
 /// What is seen, its cause, its remedy. `None` of what is the work itself.
@@ -153,14 +151,15 @@ fn blocked(result: &WatchResult) -> (&'static str, String, String) {
         return (
             "messages wait while their reader is stopped",
             format!("{by} its thread: {stopped}, all messages together"),
-            "find out what sends the signal (strace -f -e trace=none -p PID), or detach the debugger".into(),
+            "find out what sends the signal (`strace -f -e trace=none -p PID`), or detach the debugger"
+                .into(),
         );
     }
     let besides = if stopped_ns > 0.0 { format!("; for {stopped}, {by} it") } else { String::new() };
     (
         "messages wait while their reader sleeps on something else",
         format!("between two reads its thread slept: a timer (sleep), a disk, a lock or another process{besides}"),
-        "if it does not sleep on purpose, find out on what (strace -f -T -p PID); a thread that only reads ends the wait".into(),
+        "if it does not sleep on purpose, find out on what (`strace -f -T -p PID`); a thread that only reads ends the wait".into(),
     )
 }
 
@@ -207,8 +206,20 @@ fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     }
     // Another thread would have to be woken first: it gains nothing where that takes as long as the wait.
     let mean_ns = |stage| times(&result.stages, stage).map_or(0.0, |times| times.mean_ns);
-    if mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
+    // It may as well have slept: `doubts` has these messages.
+    let is_unknown = account.long as f64 > MOST_UNTIMED * account.timed as f64;
+    if is_unknown || mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
         return None;
+    }
+    if account.unstamped as f64 > POLLS * account.seen as f64 {
+        return Some((
+            "messages wait in the socket until their reader polls again",
+            format!(
+                "it does not sleep for them: it took {} datagrams as they came",
+                print::count(account.unstamped)
+            ),
+            "shorten what it does between two reads (`perf top -p PID`)".into(),
+        ));
     }
     let seen = "messages wait in the socket while their reader is busy";
     let busy = "works on earlier messages";
@@ -216,7 +227,7 @@ fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
         1 => format!("one thread reads all of them, and {busy}"),
         n => format!("each of {n} threads {busy} of its own sockets"),
     };
-    let remedy = "find out what it computes (perf top -p PID); give it more threads or processes, or run another instance";
+    let remedy = "find out what it computes (`perf top -p PID`); give it more threads or processes, or run another instance";
     Some((seen, cause, remedy.into()))
 }
 
@@ -243,7 +254,7 @@ fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
             "connections",
             "some connections are of MPTCP, and are not watched",
             "the application's socket is above those that the hooks see; programs in Go listen by MPTCP by default",
-            "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or sysctl -w net.mptcp.enabled=0",
+            "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or `sysctl -w net.mptcp.enabled=0`",
         ),
         (
             account.encrypted,
@@ -264,14 +275,14 @@ fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
             "sockets",
             "some sockets of the process are not watched",
             "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold",
-            "sysctl -w net.core.optmem_max=131072",
+            "`sysctl -w net.core.optmem_max=131072`",
         ),
         (
             result.late,
             "found later",
             "UDP sockets were opened during the run: their first messages are not seen",
-            "no hook shows that a process opens one: they are looked for once a second",
-            "read the counts of UDP as too low; start watch once the application has its sockets",
+            "the first socket of UDP, and those of a process that has just started, are looked for once a second",
+            "read the counts of UDP as too low; to see all, start watch once the application has its sockets, or watch their port (--port)",
         ),
     ];
     all.into_iter().filter(|of| of.0 > 0).map(|(n, of, seen, cause, remedy)| Finding {

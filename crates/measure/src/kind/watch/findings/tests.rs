@@ -3,9 +3,10 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchPlan;
 use netfathom_model::record::{
-    CpuWaits, Distribution, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchUser, WatchedProcess,
-    WatchedStage,
+    CpuWaits, Distribution, Held, Holder, SocketWay, WatchDrop, WatchSampling, WatchSend, WatchSendAccount,
+    WatchSocket, WatchUser, WatchedProcess, WatchedStage, WatchedSum,
 };
+use netfathom_model::verdict::Level;
 
 use super::*;
 use crate::kind::watch::empty;
@@ -20,7 +21,7 @@ fn times(n: u64, each_ns: i64) -> Distribution {
 }
 
 /// A hundred messages in a stage, and those that waited for a wake-up.
-fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchResult {
+pub(super) fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchResult {
     let plan = WatchPlan {
         target: WatchTarget::Port(1),
         directions: vec![Direction::Rx],
@@ -58,11 +59,39 @@ fn more_threads_are_advised_only_where_the_wait_is_longer_than_a_wake_up() {
     let longer = only(&result(WatchStage::Sockqueue, 20 * US, 10, 10 * US));
     assert!(longer.remedy.contains("more threads"), "{longer:?}");
     assert!(longer.evidence.ends_with(", 20.0 µs a message on average"), "{longer:?}");
+    let mut polled = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+    (polled.account.seen, polled.account.unstamped) = (100, 30);
+    assert!(only(&polled).remedy.contains("between two reads"), "a reader that polls has no use for more");
     // It is never asleep.
     assert_eq!(sockqueue(9 * US, 0).len(), 1);
     let mut few = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
     few.total = times(FEWEST - 1, 21 * US);
     assert_eq!(findings(&few, None), []);
+}
+
+#[test]
+fn what_a_reader_did_that_is_not_known_is_not_called_busy() {
+    let seen = |long| {
+        let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        result.account.long = long;
+        let seen: Vec<String> = findings(&result, None).into_iter().map(|finding| finding.seen).collect();
+        (seen.len(), seen[0].contains("busy"))
+    };
+    assert_eq!([0, 5, 6].map(seen), [(1, true), (2, true), (1, false)]);
+}
+
+#[test]
+fn messages_with_more_bytes_than_were_read_are_never_valid() {
+    let level = |bytes_timed| {
+        let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        (result.account.seen, result.account.bytes_read) = (100, 400);
+        result.account.bytes_timed = bytes_timed;
+        let sampled = WatchResult { sampling: Some(WatchSampling::default()), ..result.clone() };
+        [result, sampled].map(|result| verdict(&result).level)
+    };
+    assert_eq!(level(400), [Level::Valid; 2]);
+    assert_eq!(level(401), [Level::Degraded, Level::Valid]);
+    assert_eq!(level(441), [Level::Void, Level::Valid]);
 }
 
 #[test]
@@ -136,6 +165,24 @@ fn a_run_that_ends_with_its_processes_shows_after_what_time() {
 }
 
 #[test]
+fn processes_with_unix_sockets_alone_are_watched_again_without_a_port() {
+    let remedy = |target, stage, unix| {
+        let mut result = result(stage, 20 * US, 0, 0);
+        (result.plan.target, result.plan.unix) = (target, unix);
+        result.reader = Some(WatchedProcess { pid: 7, name: "redis-server".into() });
+        ended(&result).remedy
+    };
+    let (by_pid, by_name) = (WatchTarget::Process(7), WatchTarget::Container("cache".into()));
+    let unix = remedy(by_pid.clone(), WatchStage::Sockqueue, Some(true));
+    assert!(unix.ends_with(": `netfathom watch redis-server --unix`"), "{unix}");
+    let unix = remedy(by_name, WatchStage::Sockqueue, Some(true));
+    assert!(unix.ends_with(" --container cache --unix`"), "{unix}");
+    for (stage, unix) in [(WatchStage::Protocol, Some(true)), (WatchStage::Sockqueue, None)] {
+        assert!(remedy(by_pid.clone(), stage, unix).ends_with(" --port PORT`"));
+    }
+}
+
+#[test]
 fn what_has_no_times_is_that_of_the_account() {
     let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
     result.plan.directions = vec![Direction::Tx];
@@ -160,6 +207,36 @@ fn what_found_no_room_comes_first_from_a_hundredth_of_the_messages_on() {
 }
 
 #[test]
+fn a_used_up_quota_comes_before_what_found_no_room() {
+    let first = |quota| {
+        let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
+        (result.account.seen, result.account.refused) = (1000, 160);
+        let other = Holder::Process { name: "other".into(), pid: 7, cgroup: None };
+        let holders = [(Holder::Quota, quota), (other, 100 - quota)].map(|(by, ns)| Held { by, ns });
+        result.waits = CpuWaits { waited_ns: 100, holders: holders.into() };
+        findings(&result, None)[0].seen.clone()
+    };
+    assert_eq!(first(90), "messages wait as their reader waits for a CPU");
+    assert!(first(10).starts_with("messages find no room"));
+}
+
+#[test]
+fn of_several_processes_advice_names_the_one_with_most_of_the_stage() {
+    let mut result = result(WatchStage::Blocked, 20 * US, 0, 0);
+    result.plan.target = WatchTarget::All;
+    let socket = |pid, sum_ns| {
+        let process = Some(WatchedProcess { pid, name: "python3".into() });
+        let stages = vec![WatchedSum { stage: WatchStage::Blocked, sum_ns }];
+        let receive = SocketWay { stages, ..SocketWay::default() };
+        WatchSocket { process, receive, ..WatchSocket::default() }
+    };
+    result.sockets = vec![socket(7, 30), socket(8, 40), socket(7, 30)];
+    let finding = only(&result);
+    assert!(finding.remedy.contains("`strace -f -T -p 7`"), "{finding:?}");
+    assert!(finding.evidence.ends_with("; 60.0 % of it in sockets of python3 (pid 7)"), "{finding:?}");
+}
+
+#[test]
 fn what_healthy_connections_drop_is_no_finding() {
     let found = |reason: &str, packets| {
         let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
@@ -169,6 +246,31 @@ fn what_healthy_connections_drop_is_no_finding() {
     };
     assert_eq!([found("QDISC_DROP", 10), found("QDISC_DROP", 9)], [true, false]);
     assert!(!found("TCP_OLD_SEQUENCE", 10_000));
+}
+
+#[test]
+fn sockets_that_were_found_late_lower_the_verdict_by_their_part_of_the_time() {
+    let is_lowered = |(late_looks, udp, seconds): (_, _, u64)| {
+        let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        (result.late_looks, result.account.udp) = (late_looks, udp);
+        result.watched_ns = seconds * 1_000_000_000;
+        verdict(&result).reasons.iter().any(|reason| reason.text.contains("not found yet"))
+    };
+    assert_eq!(
+        [(0, 1, 10), (1, 1, 10), (1, 0, 10), (1, 1, 30), (2, 1, 30)].map(is_lowered),
+        [false, true, false, false, true]
+    );
+}
+
+#[test]
+fn what_the_kernel_dropped_is_why_no_message_came() {
+    let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
+    let reason = "NETFILTER_DROP".into();
+    result.drops = vec![WatchDrop { direction: Direction::Rx, reason, packets: 2000 }];
+    let reasons = verdict(&result).reasons;
+    let why = reasons.iter().find(|reason| reason.text.starts_with("no message came")).unwrap();
+    let dropped = "the kernel dropped 2,000 rx NETFILTER_DROP: a rule of netfilter drops them; `nft list";
+    assert!(why.text.contains(dropped), "{}", why.text);
 }
 
 #[test]
@@ -239,7 +341,7 @@ fn processes_of_one_name_are_one_holder() {
     result.waits.holders = [(7, 1), (8, 64), (9, 1)].map(|(pid, ns)| held(named("cc1", pid), ns)).into();
     let finding = only(&result);
     assert!(finding.cause.starts_with("cc1 (3 processes, mostly pid 8), of the same name,"), "{finding:?}");
-    assert!(finding.remedy.contains("move cc1 (pid 8) to other CPUs (taskset -acp CPUS 8;"), "{finding:?}");
+    assert!(finding.remedy.contains("move cc1 (pid 8) to other CPUs (`taskset -acp CPUS 8`;"), "{finding:?}");
     result.waits.holders = vec![held(named("init", 1), 60)];
     assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
     result.waits.holders = vec![held(Holder::Quota, 60)];
@@ -283,7 +385,7 @@ fn advice_names_the_process_that_was_seen_nearly_always_or_none() {
         result.reader = result.users.first().map(|of| of.process.clone());
         findings(&result, None)[0].remedy.clone()
     };
-    let is_of = |pids: &[u32], pid: &str| assert!(remedy(pids).contains(&format!("-p {pid})")), "{pids:?}");
+    let is_of = |pids: &[u32], pid: &str| assert!(remedy(pids).contains(&format!("-p {pid}`)")), "{pids:?}");
     is_of(&[7], "7");
     is_of(&[7, 8, 9, 8], "PID");
     is_of(&[7, 8, 8, 8, 8, 8, 8, 8, 8, 8], "8");

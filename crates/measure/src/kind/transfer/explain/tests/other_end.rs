@@ -18,7 +18,7 @@ fn remedy(had: Holder) -> String {
 #[test]
 fn the_other_end_is_moved_and_never_stopped() {
     let named =
-        "both ends share the CPUs of this host: move ttcp (pid 7) to other CPUs (taskset -acp CPUS 7; ";
+        "both ends share the CPUs of this host: move ttcp (pid 7) to other CPUs (`taskset -acp CPUS 7`; ";
     // One that it forked for this connection has its name.
     for pid in [7, 9] {
         let remedy = remedy(process("ttcp", pid));

@@ -1,25 +1,24 @@
-//! Values of trials, compared within their round; the spread is that between rounds.
+//! Values of trials, compared within their round or block; the spread is that between rounds.
 
 use std::collections::BTreeMap;
 
-use netfathom_model::record::{Cell, MessageCell};
+use netfathom_model::record::Cell;
 use netfathom_stats::{Estimate, between_trials};
 
-use super::ours::Value;
 use crate::beside::{estimate, mean, plain};
 use crate::claim::Ratio;
 
 /// One value a round of trials.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rounds(BTreeMap<u32, f64>);
+pub struct Rounds(pub BTreeMap<u32, f64>);
+
+impl FromIterator<(u32, f64)> for Rounds {
+    fn from_iter<T: IntoIterator<Item = (u32, f64)>>(values: T) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
 
 impl Rounds {
-    /// A cell's values; none where it has no trial.
-    pub fn of(cell: Option<&MessageCell>, value: Value) -> Self {
-        let trials = cell.map_or(&[][..], |cell| &cell.trials);
-        Self(trials.iter().filter_map(|trial| Some((trial.round, value(trial)?))).collect())
-    }
-
     /// The quotients of the rounds that both have.
     pub fn over(&self, other: &Self) -> Self {
         self.with(other, |a, b| (b != 0.0).then(|| a / b))
@@ -31,13 +30,12 @@ impl Rounds {
     }
 
     fn with(&self, other: &Self, make: impl Fn(f64, f64) -> Option<f64>) -> Self {
-        let both = self.0.iter().filter_map(|(round, &a)| Some((*round, make(a, *other.0.get(round)?)?)));
-        Self(both.collect())
+        self.0.iter().filter_map(|(round, &a)| Some((*round, make(a, *other.0.get(round)?)?))).collect()
     }
 
     /// Multiplies all values.
     pub fn times(&self, factor: f64) -> Self {
-        Self(self.0.iter().map(|(round, value)| (*round, factor * value)).collect())
+        self.0.iter().map(|(round, value)| (*round, factor * value)).collect()
     }
 
     /// The mean of several, in the rounds that all of them have.
@@ -54,7 +52,7 @@ impl Rounds {
     fn folded(all: &[Self], fold: impl Fn(&[f64]) -> Option<f64>) -> Self {
         let Some((first, _)) = all.split_first() else { return Self::default() };
         let of = |round: &u32| all.iter().map(|r| r.0.get(round).copied()).collect::<Option<Vec<f64>>>();
-        Self(first.0.keys().filter_map(|round| Some((*round, fold(&of(round)?)?))).collect())
+        first.0.keys().filter_map(|round| Some((*round, fold(&of(round)?)?))).collect()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -82,7 +80,7 @@ impl Rounds {
         percent.ratio().estimate().map(estimate).or_else(|| percent.0.values().next().copied().map(plain))
     }
 
-    fn values(&self) -> Vec<f64> {
+    pub fn values(&self) -> Vec<f64> {
         self.0.values().copied().collect()
     }
 }
@@ -94,7 +92,7 @@ mod tests {
     use super::*;
 
     fn rounds(values: &[(u32, f64)]) -> Rounds {
-        Rounds(values.iter().copied().collect())
+        values.iter().copied().collect()
     }
 
     #[test]
