@@ -217,7 +217,7 @@ impl RecordHeader {
 pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,
-    progress: Progress,
+    pub progress: Progress,
     is_quiet: bool,
     /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,

@@ -44,7 +44,7 @@ pub struct Sample {
     /// The application's stamp after the receive call; `None` if the message was lost,
     /// or went to another host.
     pub received_ns: Option<u64>,
-    /// 1 if it is none of the undisturbed messages on the way out, 0 if it is one; `None` where that was not judged.
+    /// 0 if it is one of the undisturbed messages on the way out, 1 if not; `None` where that was not judged.
     pub tx_disturbed: Option<u64>,
     /// The same on the way in.
     pub rx_disturbed: Option<u64>,

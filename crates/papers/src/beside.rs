@@ -33,8 +33,8 @@ pub fn beside_table(
     rows: impl IntoIterator<Item = BesideRow>,
     note: impl Into<String>,
 ) -> BesideTable {
-    let (columns, rows): (Vec<String>, Vec<BesideRow>) =
-        (columns.split('|').map(Into::into).collect(), rows.into_iter().collect());
+    let columns: Vec<String> = columns.split('|').map(Into::into).collect();
+    let rows: Vec<BesideRow> = rows.into_iter().collect();
     debug_assert!(rows.iter().all(|row| row.cells.len() == columns.len()), "{columns:?}: {rows:?}");
     let note: String = note.into();
     BesideTable { title: title.into(), columns, rows, note: (!note.is_empty()).then_some(note) }

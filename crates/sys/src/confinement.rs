@@ -32,7 +32,7 @@ fn by(user_namespace: u64, status: &str, lockdown: &str) -> Option<&'static str>
     found.into_iter().find_map(|(is_so, remedy)| is_so.then_some(remedy))
 }
 
-const NAMESPACE: &str = "this process is in a user namespace, such as that of a rootless container, and BPF needs capabilities outside of it";
+const NAMESPACE: &str = "this process is in a user namespace, such as that of a rootless container, and BPF requires capabilities outside of it: run netfathom there";
 const SECCOMP: &str = "CAP_BPF and CAP_PERFMON are in effect, but a seccomp filter may forbid bpf(2): run with --security-opt seccomp=unconfined (Docker, Podman) or seccompProfile Unconfined (Kubernetes)";
 const LOCKDOWN: &str = "CAP_BPF and CAP_PERFMON are in effect, but kernel lockdown is at confidentiality, which forbids BPF to read kernel memory: boot with lockdown=integrity";
 

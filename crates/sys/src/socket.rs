@@ -162,7 +162,7 @@ pub fn cookie(socket: &UdpSocket) -> io::Result<u64> {
 /// The network namespace of a socket, by its cookie (SO_NETNS_COOKIE), and its port; 0: it has none yet.
 ///
 /// # Errors
-/// If it is no socket of UDP, or the kernel has no such cookie; it came with 5.14.
+/// If it is no socket of IP, or the kernel has no such cookie; it came with 5.14.
 pub fn netns_and_port(socket: &impl AsFd) -> io::Result<(u64, u16)> {
     const SO_NETNS_COOKIE: i32 = 71;
     let socket = UdpSocket::from(socket.as_fd().try_clone_to_owned()?);

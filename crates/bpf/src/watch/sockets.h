@@ -101,10 +101,14 @@ static __noinline __u32 claim_place(struct sock *sk)
 
 static __always_inline bool takes_name(__u32 number, __u64 ticket)
 {
-	__u64 before = __sync_val_compare_and_swap(&shared.owners[number & (SUMS_PLACES - 1)], 0, ticket);
-	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &number);
+	__u64 *owner = &shared.owners[number & (SUMS_PLACES - 1)];
+	__u64 before = observe(*owner);
+	struct socket_sums *s;
 
-	if (!before && s)
+	if (!before)
+		before = __sync_val_compare_and_swap(owner, 0, ticket);
+	s = before ? 0 : bpf_map_lookup_elem(&sockets, &number);
+	if (s)
 		name_user(&s->of);
 	return !before || before == ticket;
 }

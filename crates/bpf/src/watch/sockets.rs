@@ -21,7 +21,7 @@ use crate::set::SetError;
 pub const SOCKET_GRAIN: u32 = 3;
 /// In this place are the sums of all others.
 const OTHERS: usize = 0;
-/// Those of single sockets come first, then those that sockets without one share, by name.
+/// As in abi.h. Those of single sockets come first, then those that sockets without one share, by name.
 const SOCKETS: usize = 256;
 /// Stands for the owner of a place that is being taken back.
 const CLOSING: u64 = u64::MAX;

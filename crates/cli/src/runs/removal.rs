@@ -15,13 +15,11 @@ use crate::args::{PruneArgs, RemoveArgs};
 use crate::{exit, output};
 
 pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
+    let names = args.runs.iter().map(|typed| name_in(out, typed)).collect::<Result<Vec<_>>>()?;
     let all = store::catalogue(out)?;
     // All are known before the first one goes.
-    let run_of = |typed: &String| -> Result<PathBuf> {
-        let name = name_in(out, typed)?;
-        Ok(all.named(out, &name)?.path.clone())
-    };
-    let mut runs = args.runs.iter().map(run_of).collect::<Result<Vec<_>>>()?;
+    let run_of = |name: &String| -> Result<PathBuf> { Ok(all.named(out, name)?.path.clone()) };
+    let mut runs = names.iter().map(run_of).collect::<Result<Vec<_>>>()?;
     runs.sort_unstable();
     runs.dedup();
     go(&runs, args.yes, false)

@@ -67,7 +67,8 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     fn warns(&mut self, why: &dyn Error) {
         // It would be drawn over the view; the tables at the end have it.
         if !matches!(self.medium, Medium::Terminal(_)) {
-            output::aside(&format!("netfathom: {why}; the run goes on without the sockets that it has now"));
+            let text = format!("netfathom: {why}; the run goes on without the sockets that it has now");
+            self.keeper.progress.aside(&text);
         }
     }
 

@@ -66,7 +66,7 @@ pub enum SlowBound {
 }
 
 impl SlowBound {
-    /// Messages before the first that can be slow: ten of them beyond the quantile, and a thousand in all.
+    /// Messages before the first that can be slow: ten of them beyond the quantile, and at least a thousand in all.
     #[must_use]
     pub fn known_after(self) -> u64 {
         match self {

@@ -365,9 +365,10 @@ fn what_no_thread_reads_waits_since_the_first_of_it() {
     assert_eq!(watch.unread(&server).unwrap(), None);
     let before_ns = monotonic_ns();
     send();
+    let first_ns = before_ns..monotonic_ns();
     send();
     let two = watch.unread(&server).unwrap().unwrap();
-    assert!(two.messages == 2 && (before_ns..monotonic_ns()).contains(&two.since_ns), "{two:?} {before_ns}");
+    assert!(two.messages == 2 && first_ns.contains(&two.since_ns), "{two:?} {first_ns:?}");
     read();
     let one = watch.unread(&server).unwrap().unwrap();
     assert!(one.messages == 1 && one.since_ns > two.since_ns, "{one:?} {two:?}");

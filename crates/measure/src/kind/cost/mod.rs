@@ -151,15 +151,15 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
         self.keep()?;
         self.began = Instant::now();
-        let mut block = Duration::ZERO;
+        let mut a_block = Duration::ZERO;
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
             let took = workload.learn(self.stage.settle.stop)?;
-            block += took * order::runs(&self.there(workload.as_ref()));
+            a_block += took * order::runs(&self.there(workload.as_ref()));
             let described = self.described(workload.as_ref());
             self.progressed.result.benchmarks.push(described);
         }
-        self.estimate(block);
+        self.estimate(a_block);
         self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
         let mut wanted = self.plan.least_blocks;
@@ -181,9 +181,9 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     }
 
     /// Shows how long the least blocks take, where that is longer than asked for.
-    fn estimate(&mut self, block: Duration) {
+    fn estimate(&mut self, a_block: Duration) {
         let CostPlan { least_blocks, most_ns, .. } = *self.plan;
-        let least = block * least_blocks;
+        let least = a_block * least_blocks;
         if least > Duration::from_nanos(most_ns) && !self.stops() {
             let time = format_duration(most_ns);
             self.observer.takes(least, &format!("--min-blocks {least_blocks} goes before --time {time}"));

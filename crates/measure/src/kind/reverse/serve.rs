@@ -73,6 +73,7 @@ pub fn serve(
     let serve =
         |_: &Arc<Listener<Hello>>, talk, trials: &mut u32| Session { plan, talk, cpu, stop }.serve(trials);
     let served = serve_each((plan.listen, cpu), &plan.allow, plan.most_hosts, stop, notify, serve);
+    // That it cannot listen is no loss of a host.
     Ok(served.map_err(FlightError::from)?)
 }
 

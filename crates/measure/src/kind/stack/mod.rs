@@ -167,7 +167,6 @@ fn conclude(p: &mut Progressed<StackResult>, bench: &Bench<'_>) {
     }
     let both_here = matches!(p.result.plan.place, Place::Lab | Place::Loopback);
     let shared_cpu = report::shared_cpu(&p.environment.threads).filter(|_| both_here);
-    p.findings = shared_cpu.into_iter().collect();
-    p.findings.extend(report::findings(&p.result));
-    p.findings.extend(listening.and_then(Listening::finding));
+    let listened = listening.and_then(Listening::finding);
+    p.findings = shared_cpu.into_iter().chain(report::findings(&p.result)).chain(listened).collect();
 }

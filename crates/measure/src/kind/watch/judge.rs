@@ -1,5 +1,5 @@
-//! How far the times can be trusted. A run of `watch` has no trials: the rules are applied to it as to a single one, which
-//! advice finds in the first place.
+//! How far the times can be trusted. A run of `watch` has no trials: the rules are applied to it as to a single one, the only
+//! one that their advice is given.
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
@@ -104,13 +104,13 @@ const RULES: [Rule<WatchResult>; 15] = [
         MOST_UNTIMED,
         |r| r.slow.as_ref().filter(|slow| slow.by_netfathom > FEW).map_or(0.0, WatchSlow::share_by_netfathom),
         percent,
-        "netfathom itself made {} of the messages and answers beyond the bound slow: pin it to another CPU (taskset -c CPU netfathom ...)",
+        "netfathom itself made {} of the messages and answers beyond the bound slow: pin it to another CPU (`taskset -c CPU netfathom ...`)",
     ),
     Rule::degraded(
         MOST_UNTIMED,
         held_by_netfathom,
         percent,
-        "netfathom itself had the CPU that readers waited for, {} of the time to receive: pin it to another (taskset -c CPU netfathom ...)",
+        "netfathom itself had the CPU that readers waited for, {} of the time to receive: pin it to another (`taskset -c CPU netfathom ...`)",
     ),
     Rule::degraded(
         MOST_MOVED_NS,

@@ -50,10 +50,10 @@ fn unread(watch: &Watch, pid: u32, number: RawFd, end_ns: u64) -> Option<WatchUn
 /// Counts their processes among those that use the watched sockets: programs see those that read.
 pub(super) fn name(result: &mut WatchResult) {
     for WatchUnread { process, .. } in &result.unread {
-        if result.processes.is_empty() && !result.users.iter().any(|of| of.process.pid == process.pid) {
-            WatchUser::add(&mut result.users, process.clone());
-        } else if !result.processes.is_empty() {
+        if !result.processes.is_empty() {
             WatchProcesses::of(&mut result.processes, Some(process));
+        } else if !result.users.iter().any(|of| of.process.pid == process.pid) {
+            WatchUser::add(&mut result.users, process.clone());
         }
     }
 }

@@ -141,12 +141,14 @@ impl SlowMessage {
     }
 
     /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone. All processes
-    /// of a name are one. The quota is one of them: while it is used up, no other is why the reader waits.
+    /// of a name are one. The quota instead, where it is why the reader waited.
     #[must_use]
     pub fn holder(&self) -> Option<(Holders<'_>, u64)> {
+        if self.is_by_quota() {
+            return summed([(&QUOTA, self.throttled_ns)], Holder::shown).into_iter().next();
+        }
         let others = self.stays.iter().filter(|stay| !stay.own);
         let held = others.map(|stay| (&stay.by, stay.within(self.begin_ns, self.end_ns)));
-        let held = held.chain([(&QUOTA, self.throttled_ns)]);
         // One that came several times is one.
         let each = summed(held.filter(|held| held.1 > 0), |by| by);
         summed(each.into_iter().map(|(by, ns)| (by.first, ns)), Holder::shown).into_iter().next()
@@ -173,12 +175,17 @@ impl SlowMessage {
         self.waited_ns().saturating_sub(held).saturating_sub(self.throttled_ns)
     }
 
+    /// Whether the quota was used up for half of that wait or more: who had the CPU meanwhile kept the reader from nothing.
+    fn is_by_quota(&self) -> bool {
+        self.throttled_ns > 0 && self.throttled_ns.saturating_mul(2) >= self.waited_ns()
+    }
+
     /// Whether it waited for that CPU for half of the time or more, and netfathom itself had it so long.
     #[must_use]
     pub fn is_by_netfathom(&self) -> bool {
         let half_ns = self.total_ns().max(0).unsigned_abs().div_ceil(2);
         let held_ns = self.held_ns(&Holder::Netfathom);
-        held_ns > 0 && held_ns.min(self.waited_ns()) >= half_ns
+        held_ns > 0 && !self.is_by_quota() && held_ns.min(self.waited_ns()) >= half_ns
     }
 }
 
@@ -295,15 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_is_used_up_longest_is_the_holder() {
+    fn a_quota_that_is_used_up_for_half_of_a_wait_is_the_holder() {
         let of = |throttled_ns| {
             let stages = vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: 90 }];
             let message = SlowMessage { throttled_ns, stages, ..message(1000) };
             (message.holder().unwrap().0.first.clone(), message.unknown_ns())
         };
         // The others had it for 30 + 10 + 5.
-        assert_eq!(of(36), (Holder::Quota, 9));
-        assert_eq!(of(34), (Holder::Kernel { name: "a".into() }, 11));
+        assert_eq!(of(45), (Holder::Quota, 0));
+        assert_eq!(of(44), (Holder::Kernel { name: "a".into() }, 1));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub trait Workload {
     fn described(&self) -> CostBenchmark;
     /// Whether observation points cost something that baselines can tell.
     fn has_points(&self) -> bool;
-    /// Runs until it is known which marks there are. It returns how long a run takes; 0 of one that was stopped.
+    /// Runs until it is known which marks there are. It returns how long a run takes, unless it was stopped.
     fn learn(&mut self, stop: &AtomicBool) -> Result<Duration, CostError>;
     /// Puts everything as it is to be found, before each run.
     fn prepare(&mut self) -> Result<(), CostError> {
