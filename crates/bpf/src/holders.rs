@@ -84,8 +84,13 @@ pub fn clear(set: &Set, object: &Object) -> Result<(), SetError> {
     NO_PROCESSES.into_iter().try_for_each(place).map_err(set.step("clear"))
 }
 
-/// The longest first; what the switches do not explain of `waited_ns` comes last.
-pub fn read(set: &Set, object: &Object, waited_ns: u64) -> Result<CpuWaits, SetError> {
+/// The longest first; what the switches do not explain of the time waited comes last. A switch counts that time before its
+/// holders: it is read after them, so that they are never more.
+pub fn read(
+    set: &Set,
+    object: &Object,
+    waited_ns: impl FnOnce() -> Result<u64, SetError>,
+) -> Result<CpuWaits, SetError> {
     let mut holders = Vec::new();
     for name in MAPS {
         let map = set.map(object, name)?;
@@ -99,6 +104,7 @@ pub fn read(set: &Set, object: &Object, waited_ns: u64) -> Result<CpuWaits, SetE
     holders.retain(|held| held.ns > 0);
     holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
     let known: u64 = holders.iter().map(|held| held.ns).sum();
+    let waited_ns = waited_ns()?;
     let unknown_ns = waited_ns.saturating_sub(known);
     if unknown_ns > 0 {
         holders.push(Held { by: Holder::Unknown, ns: unknown_ns });

@@ -131,8 +131,7 @@ impl Tree {
     /// # Errors
     /// What the kernel refused.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
-        let waited_ns = self.seen().waited_ns.load(Relaxed);
-        holders::read(&SET, &self.object, waited_ns)
+        holders::read(&SET, &self.object, || Ok(self.seen().waited_ns.load(Relaxed)))
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.

@@ -69,8 +69,7 @@ impl Watch {
 
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
-        let waited_ns = self.counts()?(|c| c.waited_ns);
-        holders::read(&SET, &self.object, waited_ns)
+        holders::read(&SET, &self.object, || Ok(self.counts()?(|c| c.waited_ns)))
     }
 
     /// A count of all CPUs.
