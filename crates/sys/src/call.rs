@@ -92,16 +92,31 @@ pub fn receive_message<T>(
     Ok(read(bytes, &message))
 }
 
-/// What the kernel wrote beside a received message, in the first control message of one of these levels and types: `T`,
-/// made of integers, is what it writes of them, or begins with.
+/// Made of integers.
+///
+/// # Safety
+/// Any bytes are a value.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: integers alone.
+unsafe impl Plain for i32 {}
+// SAFETY: integers alone.
+unsafe impl Plain for libc::timespec {}
+// SAFETY: integers alone.
+unsafe impl Plain for libc::sock_extended_err {}
+
+/// What the kernel wrote beside a received message, in the first control message of one of these levels and types: `T` is
+/// what it writes of them, or begins with.
 #[inline]
-pub fn control<T: Copy>(message: &libc::msghdr, kinds: &[(i32, i32)]) -> Option<T> {
+pub fn control<T: Plain>(message: &libc::msghdr, kinds: &[(i32, i32)]) -> Option<T> {
     // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and the CMSG macros stay
-    // within it. The data may be unaligned, and has a `T`, for which any bytes are a value.
+    // within it. The data may be unaligned, and is as long as a `T`, for which any bytes are a value.
     unsafe {
+        let least = libc::CMSG_LEN(size_of::<T>() as u32) as usize;
         let mut next = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = next.as_ref() {
-            if kinds.contains(&(header.cmsg_level, header.cmsg_type)) {
+            let is_whole = header.cmsg_len >= least;
+            if is_whole && kinds.contains(&(header.cmsg_level, header.cmsg_type)) {
                 return Some(libc::CMSG_DATA(next).cast::<T>().read_unaligned());
             }
             next = libc::CMSG_NXTHDR(message, next);

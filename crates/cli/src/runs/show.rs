@@ -12,7 +12,6 @@ use serde_json::json;
 
 use crate::args::ShowArgs;
 use crate::output;
-use crate::target::directory_of;
 
 pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
     let path = store::resolve(out, &args.run)?;
@@ -23,8 +22,8 @@ pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
             path.display()
         ));
     }
-    let run = if path.is_file() { directory_of(&path).unwrap_or_default() } else { path };
-    // A relative path of one name has an empty parent, and the run may be the current directory.
+    let run = super::place_of(&path);
+    // The run may be the current directory, which has no name.
     let run = run.canonicalize().unwrap_or(run);
     let (Some(name), Some(out)) = (run.file_name(), run.parent()) else {
         return Err(anyhow!("{} is not the directory of a run", run.display()));

@@ -127,9 +127,15 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
 /// What helps a host on a machine with other agents, which take its CPUs.
 fn in_turn(result: &FleetResult, name: &str) -> &'static str {
     let own = result.hosts.iter().find(|host| host.name == name).and_then(|host| host.address.as_ref());
-    let is_beside = |host: &FleetHost| host.name != name && own.is_some() && host.address.as_ref() == own;
+    let is_beside = |host: &FleetHost| {
+        host.name != name && host.verdict.is_some() && own.is_some() && host.address.as_ref() == own
+    };
     let are_together = result.plan.parallel != Some(1) && result.hosts.iter().any(is_beside);
-    if are_together { "; other agents measure on its machine, too: --parallel 1" } else { "" }
+    if are_together {
+        "; other agents measured on its machine, too: if that is why, --parallel 1"
+    } else {
+        ""
+    }
 }
 
 fn findings(result: &FleetResult) -> Vec<Finding> {
@@ -254,7 +260,7 @@ mod tests {
             verdict(&result).reasons.remove(0).text
         };
         let together = reason(["10.0.0.1"; 2], None);
-        let end = ": late; other agents measure on its machine, too: --parallel 1";
+        let end = ": late; other agents measured on its machine, too: if that is why, --parallel 1";
         assert!(together.ends_with(end), "{together}");
         for apart in [reason(["10.0.0.1", "10.0.0.2"], None), reason(["10.0.0.1"; 2], Some(1))] {
             assert!(apart.ends_with(": late"), "{apart}");

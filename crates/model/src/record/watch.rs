@@ -68,8 +68,8 @@ pub struct WatchResult {
     pub sampling: Option<WatchSampling>,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
-    /// Sockets of UDP that were opened during the run, and that no program found: what came until they were looked up, within a
-    /// second, was not seen.
+    /// Sockets of UDP that were opened during the run, and that no program found: what came or was sent until they were looked up,
+    /// within a second, was not seen.
     pub late: u64,
     /// Looks, a second apart, that found some of them.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -35,15 +35,15 @@ pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     Ok(net::recv(socket, into, RecvFlags::empty())?.1)
 }
 
-/// As [`receive`], but asks again and again instead of sleeping, for `most` at most.
+/// As [`receive`], but asks again and again instead of sleeping, for `most` at most; `None` asks without end.
 ///
 /// # Errors
 /// EAGAIN if nothing came meanwhile.
-pub fn receive_polling(socket: BorrowedFd<'_>, into: &mut [u8], most: Duration) -> io::Result<usize> {
-    let begin = Instant::now();
+pub fn receive_polling(socket: BorrowedFd<'_>, into: &mut [u8], most: Option<Duration>) -> io::Result<usize> {
+    let until = most.map(|most| Instant::now() + most);
     loop {
         match net::recv(socket, &mut *into, RecvFlags::DONTWAIT) {
-            Err(Errno::AGAIN) if begin.elapsed() < most => spin_loop(),
+            Err(Errno::AGAIN) if until.is_none_or(|until| Instant::now() < until) => spin_loop(),
             received => return Ok(received?.1),
         }
     }

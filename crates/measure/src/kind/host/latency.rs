@@ -40,7 +40,7 @@ fn idle_states(driver: &str, off: &str) -> HostRow {
     if !off.contains("none") {
         return works(NAME, detail);
     }
-    let reason = "an idle CPU takes 100 µs and more to leave a deep state, which is in the time to receive";
+    let reason = "an idle CPU takes long to leave a deep state, which is in the time to receive (microseconds: cpuidle/state*/latency)";
     let remedy = r"keep it in the lightest state while you measure: exec 3> /dev/cpu_dma_latency && printf '\0\0\0\0' >&3";
     limited(NAME, &detail, reason, remedy)
 }
@@ -65,7 +65,7 @@ fn isolated(list: &str, cpus: usize) -> Option<HostRow> {
             "the kernel may place other tasks on every CPU",
             "boot with isolcpus=LIST, and choose two of these with --cpu",
         )),
-        _ => Some(works(NAME, format!("{list}: choose two of these with --cpu"))),
+        _ => Some(works(NAME, format!("{list}: choose these with --cpu"))),
     }
 }
 

@@ -57,7 +57,7 @@ impl<'a> Door<'a> {
         Ok(self.host == from)
     }
 
-    /// Waits for whoever comes; `None` where nobody does. What was set of the listening socket, the connection has too.
+    /// Waits for whoever comes; `None` if no one does. What was set of the listening socket, the connection has too.
     fn accept(&self) -> Result<Option<End>, TransferError> {
         loop {
             match endpoint::accept(self.listening.socket.as_fd()) {

@@ -203,8 +203,8 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
 fn has_udp(plan: &WatchPlan, watch: &Watch) -> bool {
     // Without a server here it may be one of another network namespace.
     let is_elsewhere =
-        matches!(plan.target, WatchTarget::Port(port) if !listening_ports("self").contains(&port));
-    is_target_udp(plan) || is_elsewhere || watch.sees_datagram_calls().is_some()
+        || matches!(plan.target, WatchTarget::Port(port) if !listening_ports("self").contains(&port));
+    is_target_udp(plan) || watch.sees_datagram_calls().is_some() || is_elsewhere()
 }
 
 fn is_target_udp(plan: &WatchPlan) -> bool {

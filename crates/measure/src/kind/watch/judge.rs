@@ -92,7 +92,7 @@ const RULES: [Rule<WatchResult>; 15] = [
         MOST_UNTIMED,
         share_not_found,
         percent,
-        "for up to {} of the time a UDP socket was open and not found yet: what came to it is not seen",
+        "for up to {} of the time a UDP socket was open and not found yet: its messages are not seen",
     ),
     Rule::degraded(
         MOST_UNTIMED,

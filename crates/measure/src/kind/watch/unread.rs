@@ -21,13 +21,17 @@ pub(super) fn find(watch: &Watch, pids: Option<Vec<u32>>, end_ns: u64) -> Vec<Wa
         return Vec::new();
     }
     let pids = pids.unwrap_or_else(|| process::all().unwrap_or_default());
-    // Processes may share a socket.
-    let mut found = BTreeMap::new();
+    // Processes may share a socket: the first one is named, or one that is stopped.
+    let mut found: BTreeMap<u64, WatchUnread> = BTreeMap::new();
     for pid in pids {
         let waiting = here.clone().unwrap_or_else(|| unread_udp(&pid.to_string()));
         let each = if waiting.is_empty() { Vec::new() } else { sockets(pid).unwrap_or_default() };
-        let each = each.into_iter().filter(|(inode, _)| waiting.contains(inode));
-        found.extend(each.filter_map(|(inode, number)| Some((inode, unread(watch, pid, number, end_ns)?))));
+        for (inode, number) in each.into_iter().filter(|(inode, _)| waiting.contains(inode)) {
+            if found.get(&inode).is_some_and(|known| known.stopped || !is_stopped(pid)) {
+                continue;
+            }
+            found.extend(unread(watch, pid, number, end_ns).map(|of| (inode, of)));
+        }
     }
     let mut found: Vec<WatchUnread> = found.into_values().collect();
     found.sort_by_key(|of| std::cmp::Reverse(of.messages));

@@ -46,6 +46,11 @@ pub(super) fn named(directions: &[Direction]) -> &'static str {
 }
 
 impl Way<'_> {
+    /// Whether no hook sees where it begins.
+    fn is_cut(&self) -> bool {
+        self.from == QUEUE
+    }
+
     /// The mean, and the tail if no other way stands beside it.
     pub fn answer(&self, beside: bool) -> String {
         let end = match self.direction {
@@ -53,7 +58,7 @@ impl Way<'_> {
             Direction::Tx => "device",
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
-        if beside && self.from == QUEUE {
+        if beside && self.is_cut() {
             format!("{} {mean} (from {QUEUE} on)", self.direction.verb())
         } else if beside {
             format!("{} {mean}", self.direction.verb())
@@ -64,7 +69,7 @@ impl Way<'_> {
 
     /// The stage that takes most; of waits for a CPU, who had it. Where the call is not seen, one stage is left.
     pub fn most(&self, beside: bool, waits: &CpuWaits) -> Option<String> {
-        if self.from == QUEUE {
+        if self.is_cut() {
             return None;
         }
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;

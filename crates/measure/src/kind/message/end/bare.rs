@@ -6,7 +6,6 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_sys::endpoint::{
@@ -66,7 +65,7 @@ impl Bare {
     fn read(&mut self) -> io::Result<usize> {
         let socket = self.socket.as_fd();
         match self.polls {
-            true => receive_polling(socket, &mut self.buffer, Duration::MAX),
+            true => receive_polling(socket, &mut self.buffer, None),
             false => receive(socket, &mut self.buffer),
         }
     }

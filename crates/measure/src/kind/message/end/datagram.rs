@@ -40,7 +40,7 @@ impl Datagram {
     fn read(&mut self) -> io::Result<usize> {
         let socket = self.socket.as_fd();
         if self.polls {
-            match receive_polling(socket, &mut self.buffer, UDP_PATIENCE) {
+            match receive_polling(socket, &mut self.buffer, Some(UDP_PATIENCE)) {
                 // A datagram socket that was shut down shows that only to who sleeps.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return read,
