@@ -34,13 +34,15 @@ impl Counting {
 pub struct RunTime {
     pub runs: u64,
     pub ns: u64,
+    /// Events that a program did not see, as it was still running on that CPU; always counted, since Linux 5.12.
+    pub missed: u64,
 }
 
 impl Sub for RunTime {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
-        Self { runs: self.runs - before.runs, ns: self.ns - before.ns }
+        Self { runs: self.runs - before.runs, ns: self.ns - before.ns, missed: self.missed - before.missed }
     }
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn of(object: &Object) -> io::Result<RunTime> {
         }
         sum.runs += info.run_cnt;
         sum.ns += info.run_time_ns;
+        sum.missed += info.recursion_misses;
     }
     Ok(sum)
 }

@@ -24,7 +24,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     run.make(|observer, stop| capacity::run(&plan, observer, stop))
 }
 
-fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
+pub fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
     let place = args.to.map_or_else(|| plans::place(args.lab, args.loopback), Place::To);
     // lo is no wire that frames could be put on.
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();

@@ -35,7 +35,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
     run.make(|observer, stop| stack::run(&plan, observer, stop))
 }
 
-fn plan(args: &StackArgs) -> Result<StackPlan> {
+pub fn plan(args: &StackArgs) -> Result<StackPlan> {
     let (place, usual): (_, &[Direction]) = match (args.to, args.listen) {
         (Some(to), _) => (Place::To(to), &[Direction::Tx]),
         (None, Some(listen)) => (Place::Listen(listen), &[Direction::Rx]),

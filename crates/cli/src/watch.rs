@@ -22,6 +22,7 @@ pub mod live;
 mod second;
 mod shown;
 
+use counts::Counts;
 use exporter::Exporter;
 use live::Live;
 use second::Seconds;
@@ -40,7 +41,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     run.make(|keeper, stop| {
         let medium = match shows {
             true => Medium::Terminal(Live::start(&plan, stop)?),
-            false if args.json_lines => Medium::Lines,
+            false if args.json_lines => Medium::Lines(Counts::default()),
             false => Medium::Progress,
         };
         let served = exporter.iter().map(|at| format!("{} has what is seen, for Prometheus", at.url()));

@@ -116,6 +116,11 @@ pub fn writable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     ready(fd, PollFlags::OUT, most)
 }
 
+/// Whether the receiving half was ended, by either side, or an error waits: the next receive call does not sleep.
+pub fn has_ended(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    ready(socket, PollFlags::RDHUP, Duration::ZERO)
+}
+
 fn ready(fd: BorrowedFd<'_>, events: PollFlags, most: Duration) -> io::Result<bool> {
     call::poll(&mut [PollFd::from_borrowed_fd(fd, events)], Some(most))
 }

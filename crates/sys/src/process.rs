@@ -162,6 +162,20 @@ pub fn reap_orphan(pid: u32) -> io::Result<Option<Ended>> {
     wait4(pid, libc::WNOHANG)
 }
 
+/// Reaps all children that have ended; whether one is left. With orphans [adopted](adopt_orphans) no descendant is
+/// left without one: the kernel answers for one moment, unlike a look at `/proc`.
+pub fn reap_all() -> io::Result<bool> {
+    const ANY: u32 = u32::MAX;
+    loop {
+        match wait4(ANY, libc::WNOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(true),
+            Err(none) if none.raw_os_error() == Some(libc::ECHILD) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 fn wait4(pid: u32, options: i32) -> io::Result<Option<Ended>> {
     let mut status = 0;
     // SAFETY: a struct of numbers, for which zeros are values.
@@ -210,7 +224,7 @@ pub fn all() -> io::Result<Vec<u32>> {
 }
 
 /// The processes that descend from one, itself not among them, each after its parent, zombies included.
-/// It is a look at `/proc`: who is forked meanwhile may be missed, so look again after ending them.
+/// It is a look at `/proc`: who is forked meanwhile may be missed, also where none is found.
 pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
     Ok(Parents::now()?.descendants(pid))
 }

@@ -82,6 +82,11 @@ pub fn tcp_inodes(port: u16) -> BTreeSet<u64> {
     inodes_at("tcp", port)
 }
 
+/// The inodes of the TCP sockets that are connected to this port, in the network namespace of a process as `/proc` names it.
+pub fn tcp_clients(process: &str, port: u16) -> BTreeSet<u64> {
+    inodes(process, "tcp", |words| words[1].ends_with(&format!(":{port:04X}")))
+}
+
 fn inodes_at(protocol: &str, port: u16) -> BTreeSet<u64> {
     let here = format!(":{port:04X}");
     inodes("thread-self", protocol, |words| words[0].ends_with(&here))

@@ -15,10 +15,10 @@ struct {
 } threads SEC(".maps");
 
 SEC("raw_tp/sys_enter")
-int on_sys_enter(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_sys_enter)
 {
 	struct bpf_pidns_info current = {};
-	__u64 number = args->args[1];
+	__u64 number = ctx->args[1];
 	__u32 *end;
 
 	if (!who_runs(&shared.namespace, &current) || current.tgid != shared.process)

@@ -4,6 +4,11 @@
  * interrupted itself; softirqs run one after the other.
  */
 
+/* include/linux/interrupt.h */
+#define NET_TX_SOFTIRQ 2
+#define NET_RX_SOFTIRQ 3
+#define TASKLET_SOFTIRQ 6
+
 struct interruption {
 	__u64 ns;
 	__u64 now;

@@ -53,6 +53,52 @@ enum {
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
 
+extern int LINUX_KERNEL_VERSION __kconfig;
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+/*
+ * Since Linux 7.0 a thread may lose its CPU within a program of a tracepoint, to one that runs a program with the same sums of
+ * that CPU. Before 6.15 the verifier allows no global function in such a part.
+ */
+#define loses_cpu() (LINUX_KERNEL_VERSION >= KERNEL_VERSION(7, 0, 0) && bpf_ksym_exists(bpf_preempt_disable))
+
+#define keep_cpu(call)                                                  \
+	({                                                              \
+		int result;                                             \
+									\
+		if (loses_cpu())                                        \
+			bpf_preempt_disable();                          \
+		result = call;                                          \
+		if (loses_cpu())                                        \
+			bpf_preempt_enable();                           \
+		result;                                                 \
+	})
+
+/* As libbpf's, and the thread keeps its CPU. */
+#undef BPF_PROG
+#define BPF_PROG(name, args...)                                         \
+	name(unsigned long long *ctx);                                  \
+	static __always_inline int body_of_##name(unsigned long long *ctx, ##args); \
+	int name(unsigned long long *ctx)                               \
+	{                                                               \
+		_Pragma("GCC diagnostic push")                          \
+		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")  \
+		return keep_cpu(body_of_##name(___bpf_ctx_cast(args))); \
+		_Pragma("GCC diagnostic pop")                           \
+	}                                                               \
+	static __always_inline int body_of_##name(unsigned long long *ctx, ##args)
+
+/* The same for a raw tracepoint: the arguments are in ctx. */
+#define RAW_PROG(name)                                                  \
+	name(struct bpf_raw_tracepoint_args *ctx);                      \
+	static __always_inline int body_of_##name(struct bpf_raw_tracepoint_args *ctx); \
+	int name(struct bpf_raw_tracepoint_args *ctx)                   \
+	{                                                               \
+		return keep_cpu(body_of_##name(ctx));                   \
+	}                                                               \
+	static __always_inline int body_of_##name(struct bpf_raw_tracepoint_args *ctx)
+
 #define relocated __attribute__((preserve_access_index))
 
 struct timerqueue_node {
@@ -132,6 +178,7 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr; /* CONFIG_IPV6 */
 	struct in6_addr skc_v6_rcv_saddr;
 	unsigned long skc_flags;
+	possible_net_t skc_net;
 } relocated;
 
 typedef struct {

@@ -17,7 +17,7 @@ int BPF_PROG(on_tp_btf, struct sk_buff *skb)
 }
 
 SEC("raw_tp/net_dev_xmit")
-int on_raw_tp(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_raw_tp)
 {
 	return 0;
 }

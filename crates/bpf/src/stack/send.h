@@ -221,13 +221,13 @@ int BPF_PROG(on_departure, struct sk_buff *skb, struct net_device *dev)
 
 /* The driver may have freed the packet by now: its address is compared, never followed. */
 SEC("raw_tp/net_dev_xmit")
-int on_net_dev_xmit(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_net_dev_xmit)
 {
 	__u64 now = bpf_ktime_get_ns(), owner;
 	struct cpu_state *cpu = this_cpu();
 	struct tx_slot *slot;
 
-	if (!cpu || !cpu->tx_owner || cpu->tx_skb != args->args[0])
+	if (!cpu || !cpu->tx_owner || cpu->tx_skb != ctx->args[0])
 		return 0;
 	owner = cpu->tx_owner;
 	cpu->tx_owner = 0;
@@ -235,7 +235,7 @@ int on_net_dev_xmit(struct bpf_raw_tracepoint_args *args)
 	 * A busy driver gets the packet again later: the way has not ended. It has after an
 	 * error or a drop behind the driver, as of a full backlog (dev_xmit_complete).
 	 */
-	if ((int)args->args[1] >= NET_XMIT_MASK)
+	if ((int)ctx->args[1] >= NET_XMIT_MASK)
 		return 0;
 	slot = tx_slot(owner);
 	if (slot->owner != owner)

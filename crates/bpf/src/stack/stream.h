@@ -179,16 +179,16 @@ static long sum_up_one(__u32 i, struct run *run)
 
 /* As on_net_dev_xmit does. */
 SEC("raw_tp/net_dev_xmit")
-int stream_net_dev_xmit(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(stream_net_dev_xmit)
 {
 	struct run run = { .now = bpf_ktime_get_ns() };
 	struct cpu_state *cpu = this_cpu();
 
-	if (!cpu || !cpu->tx_owner || cpu->tx_skb != args->args[0])
+	if (!cpu || !cpu->tx_owner || cpu->tx_skb != ctx->args[0])
 		return 0;
 	run.first = cpu->tx_owner - 1;
 	cpu->tx_owner = 0;
-	if ((int)args->args[1] >= NET_XMIT_MASK)
+	if ((int)ctx->args[1] >= NET_XMIT_MASK)
 		return 0;
 	bpf_loop(cpu->tx_count, sum_up_one, &run, 0);
 	return 0;

@@ -27,7 +27,7 @@ static __always_inline struct call_sum *call_sum(__u64 number)
 }
 
 SEC("raw_tp/sys_enter")
-int record_enter(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(record_enter)
 {
 	struct member *member = member_of(bpf_get_current_task());
 	struct call_sum *sum;
@@ -37,7 +37,7 @@ int record_enter(struct bpf_raw_tracepoint_args *args)
 
 	if (!member || !shared.tree.executed)
 		return 0;
-	member->call_number = args->args[1];
+	member->call_number = ctx->args[1];
 	member->call_since_ns = bpf_ktime_get_ns();
 	sum = call_sum(member->call_number);
 	if (sum)
@@ -56,7 +56,7 @@ int record_enter(struct bpf_raw_tracepoint_args *args)
 
 /* The number at the return is not that of the call where a signal's handler ends. */
 SEC("raw_tp/sys_exit")
-int record_return(void *args)
+int RAW_PROG(record_return)
 {
 	struct member *member = member_of(bpf_get_current_task());
 	struct call_sum *sum;

@@ -36,10 +36,10 @@ static __always_inline bool root_is_awaited(void)
 
 /* Not sched_process_fork: it leaves out the threads that the kernel makes for io_uring. */
 SEC("raw_tp/task_newtask")
-int on_new_task(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_new_task)
 {
 	struct member *parent = member_of(bpf_get_current_task());
-	__u64 task = args->args[0];
+	__u64 task = ctx->args[0];
 
 	/* Whichever was here before, also if the new one belongs to none. */
 	clear_place(task);
@@ -47,7 +47,7 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 		begin(task);
 		return 0;
 	}
-	if (args->args[1] & CLONE_THREAD || !root_is_awaited())
+	if (ctx->args[1] & CLONE_THREAD || !root_is_awaited())
 		return 0;
 	shared.tree.awaited_of = 0;
 	shared.tree.root = BPF_CORE_READ((struct task_struct *)task, tgid);
@@ -56,15 +56,15 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 }
 
 SEC("raw_tp/sched_process_exec")
-int on_exec(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_exec)
 {
-	struct task_struct *task = (struct task_struct *)args->args[0];
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct member *member = member_of((__u64)task);
 
 	if (!member)
 		return 0;
 	/* A thread that becomes the program takes the place in time of its process's first one, and its number. */
-	if ((__u32)args->args[1] != BPF_CORE_READ(task, pid)) {
+	if ((__u32)ctx->args[1] != BPF_CORE_READ(task, pid)) {
 		member->started_ns = started_ns((__u64)task);
 	} else if (member->started_ns != started_ns((__u64)task)) {
 		clear_place((__u64)task);
@@ -76,9 +76,9 @@ int on_exec(struct bpf_raw_tracepoint_args *args)
 }
 
 SEC("raw_tp/sched_process_exit")
-int on_exit(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_exit)
 {
-	struct task_struct *task = (struct task_struct *)args->args[0];
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct member *member = same_member((__u64)task);
 
 	if (!member)
@@ -100,9 +100,9 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
  * for which there is what was read at its exit.
  */
 SEC("raw_tp/sched_process_free")
-int on_free(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(on_free)
 {
-	__u64 task = args->args[0];
+	__u64 task = ctx->args[0];
 	struct member *member = same_member(task);
 	struct spent now = {};
 
@@ -136,10 +136,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 SEC("raw_tp/sys_enter")
-int mark_enter(struct bpf_raw_tracepoint_args *args)
+int RAW_PROG(mark_enter)
 {
-	struct pt_regs *registers = (struct pt_regs *)args->args[0];
-	__u64 number = args->args[1];
+	struct pt_regs *registers = (struct pt_regs *)ctx->args[0];
+	__u64 number = ctx->args[1];
 	struct call_key call = { .number = number };
 	struct member *member;
 	struct draft *draft;
@@ -184,7 +184,7 @@ int mark_enter(struct bpf_raw_tracepoint_args *args)
 
 /* What was not in memory when the call began is there now, as the call itself has read it. */
 SEC("raw_tp/sys_exit")
-int mark_return(void *args)
+int RAW_PROG(mark_return)
 {
 	struct member *member;
 	struct draft *draft;

@@ -68,6 +68,18 @@ static __always_inline bool has_taken(struct datagram *of, __u32 number)
 	return __sync_val_compare_and_swap(&of->after, number + 1, 0) == number + 1;
 }
 
+static __always_inline bool is_udp(const struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_UDP;
+}
+
+static __always_inline void count_seen(const struct sock *sk)
+{
+	count(seen, 1);
+	if (is_udp(sk))
+		count(udp, 1);
+}
+
 /* The reader of UDP takes them from the second queue, which it fills from the first. Other sockets have the first alone. */
 static __always_inline __u32 waiting_in(struct sock *sk)
 {
@@ -75,7 +87,7 @@ static __always_inline __u32 waiting_in(struct sock *sk)
 
 	/* In this order: what moves in between counts twice, and is not missed. */
 	barrier();
-	if (sk->sk_protocol != IPPROTO_UDP || sk->sk_type != SOCK_DGRAM)
+	if (!is_udp(sk) || sk->sk_type != SOCK_DGRAM)
 		return first;
 	return first + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
 }
@@ -95,11 +107,15 @@ static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
 	to->left = bytes;
 }
 
-/* A datagram waits alone: if its number counts as read, that of another was missed as it came. */
-static __always_inline void realign(struct datagrams *d, __u32 number, __u32 waiting)
+/*
+ * A datagram waits alone: if its number counted as read before that look, that of another was missed as it came. If it is read
+ * after the look, the number that counts as read has moved, and stays. One case is wrong: this one was read before the look, and
+ * another processor has just queued the one that waits. Then this one counts as unread.
+ */
+static __always_inline void realign(struct datagrams *d, __u32 read, __u32 number, __u32 waiting)
 {
-	if (waiting == 1 && after(d->queue.read, number))
-		d->queue.read = number;
+	if (waiting == 1 && after(read, number))
+		__sync_val_compare_and_swap(&d->queue.read, read, number);
 }
 
 /*
@@ -184,17 +200,22 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 }
 
 /* It is in the queue of its socket, as the last of those that wait. */
-static __always_inline void keep_datagram(struct datagrams *d, const struct datagram *last, __u32 waiting)
+static __always_inline void keep_datagram(struct sock *sk, struct datagrams *d, const struct datagram *last)
 {
-	__u32 number = __sync_fetch_and_add(&d->queue.came, 1);
-	struct datagram *to = datagram(d, number);
+	/* In this order, for realign(). */
+	__u32 read = observe(d->queue.read), waiting = waiting_in(sk), number;
+	struct datagram *to;
 
-	realign(d, number, waiting);
+	if (!begin_datagrams(d, waiting))
+		return;
+	number = __sync_fetch_and_add(&d->queue.came, 1);
+	to = datagram(d, number);
+	realign(d, read, number, waiting);
 	if (waiting == 1)
 		d->queue.since = last->ready;
 	if (!takes_new())
 		return;
-	count(seen, 1);
+	count_seen(sk);
 	if (after(d->queue.read, number)) {
 		count(unfollowed, 1);
 		return;
@@ -224,26 +245,19 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 {
 	struct datagram last = {};
 	struct datagrams *d;
-	__u32 waiting;
 
 	if (!is_sampling())
 		return 0;
 	if (is_unix(sk))
 		return come_to_unix(sk);
-	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
+	if (!is_udp(sk) || !is_followed(sk))
 		return 0;
 	/* First, as a reader may take it at any moment. */
 	look_at_last(sk, &last);
 	last.ready = bpf_ktime_get_ns();
 	d = bpf_sk_storage_get(&datagrams, sk, 0, config.creates ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!d)
-		return 0;
-	waiting = waiting_in(sk);
-	if (!begin_datagrams(d, waiting))
-		return 0;
-	if (takes_new())
-		count(udp, 1);
-	keep_datagram(d, &last, waiting);
+	if (d)
+		keep_datagram(sk, d, &last);
 	return 0;
 }
 
@@ -259,26 +273,21 @@ int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 {
 	if (!is_sampling() || !takes_new() || !follows_datagrams(sk))
 		return 0;
-	count(seen, 1);
-	count(udp, 1);
+	count_seen(sk);
 	count(refused, 1);
 	return 0;
 }
 
 /* Not inlined, as what reads from a Unix stream is not: their states together do not fit on the stack. */
-static __noinline int read_datagram(struct sock *sk, int bytes)
+static __noinline int read_datagram(struct sock *sk, struct datagrams *d, int bytes)
 {
-	bool udp = sk->sk_protocol == IPPROTO_UDP, linear = false, taken = false;
+	bool udp = is_udp(sk), linear = false, taken = false;
 	struct arrival a = { .state = READY };
 	struct reading r = {};
 	struct account account;
-	struct datagrams *d;
 	struct datagram *from;
 	__u32 number;
 
-	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
-	if (!d || d->sample != this_sample())
-		return 0;
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);
@@ -329,11 +338,9 @@ static __always_inline void count_missed(const struct sock *sk, int bytes)
 	/* Nothing to read, or the end of a connection. */
 	if (bytes < 0 || (!bytes && sk->sk_type != SOCK_DGRAM) || !takes_new())
 		return;
-	count(seen, 1);
+	count_seen(sk);
 	count(unfollowed, 1);
 	count(bytes_read, bytes);
-	if (sk->sk_protocol == IPPROTO_UDP)
-		count(udp, 1);
 }
 
 /* Nothing waits for the thread that runs, or it has read from a socket that was not followed. */
@@ -352,11 +359,16 @@ static __noinline int begin_to_read(struct sock *sk, int bytes)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 {
-	if (!is_sampling() || flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE) || (!is_unix(sk) && sk->sk_protocol != IPPROTO_UDP))
+	struct datagrams *d;
+
+	if (!is_sampling() || flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE) || (!is_unix(sk) && !is_udp(sk)))
 		return 0;
-	if (bytes < 0 || !sk->sk_bpf_storage || !bpf_sk_storage_get(&datagrams, sk, 0, 0))
+	d = bytes >= 0 && sk->sk_bpf_storage ? bpf_sk_storage_get(&datagrams, sk, 0, 0) : 0;
+	if (!d)
 		return begin_to_read(sk, bytes);
-	return is_unix(sk) && sk->sk_type == SOCK_STREAM ? read_from_stream(sk, bytes) : read_datagram(sk, bytes);
+	if (d->sample != this_sample())
+		return 0;
+	return is_unix(sk) && sk->sk_type == SOCK_STREAM ? read_from_stream(sk, d, bytes) : read_datagram(sk, d, bytes);
 }
 
 #endif

@@ -31,6 +31,20 @@ struct {
 	__type(value, __u32);
 } ports SEC(".maps");
 
+/* A socket that has sent has a port; it may have had none when user space looked. */
+static __noinline int note_port(struct sock *sk, struct outgoings *o)
+{
+	struct udp_port of = {
+		.net = BPF_CORE_READ(sk, __sk_common.skc_net.net, net_cookie),
+		.port = sk->__sk_common.skc_num,
+	};
+	const __u32 any = 0;
+
+	bpf_map_update_elem(&ports, &of, &any, 0);
+	o->port = of.port;
+	return 0;
+}
+
 /* One in another state is shorter than struct sock. */
 static __always_inline bool is_full(const struct sock *sk)
 {

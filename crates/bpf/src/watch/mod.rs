@@ -349,8 +349,11 @@ impl Watch {
         if self.follow_datagrams()? {
             self.mark_in("datagrams", socket, 0)?;
         }
-        self.mark_port(socket)?;
-        if self.directions.contains(&Direction::Tx) { self.mark_in("outgoings", socket, 0) } else { Ok(()) }
+        if self.directions.contains(&Direction::Tx) {
+            self.mark_in("outgoings", socket, 0)?;
+        }
+        // Last: where it fails, messages are followed all the same.
+        if self.directions.contains(&Direction::Rx) { self.mark_port(socket) } else { Ok(()) }
     }
 
     /// The same of a Unix socket, if that was asked for.
@@ -363,7 +366,11 @@ impl Watch {
 
     /// Has datagrams for this port counted that are dropped before the kernel looks for their socket.
     fn mark_port(&self, socket: &impl AsFd) -> Result<(), SetError> {
-        let Some((net, port)) = netns_and_port(socket).ok().filter(|of| of.1 != 0) else { return Ok(()) };
+        let found = netns_and_port(socket).map_err(libbpf_rs::Error::from);
+        let (net, port) = found.map_err(SET.step("find out the port of a socket for"))?;
+        if port == 0 {
+            return Ok(());
+        }
         let key = UdpPort { net, port: port.into() };
         let map = SET.map(&self.object, "ports")?;
         map.update(as_bytes(&key), &1u32.to_ne_bytes(), MapFlags::ANY).map_err(SET.step("name a port to"))

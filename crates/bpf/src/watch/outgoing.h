@@ -43,6 +43,7 @@ struct outgoing {
 
 struct outgoings {
 	struct outgoing places[WAITING];
+	__u64 port; /* in the map of ports (drops.h); 0: none yet */
 };
 
 struct {
@@ -65,11 +66,6 @@ struct {
 	__type(key, int);
 	__type(value, struct call);
 } calls SEC(".maps");
-
-static __always_inline bool is_udp(const struct sock *sk)
-{
-	return sk->sk_protocol == IPPROTO_UDP;
-}
 
 static __noinline bool follow_opened(struct sock *sk)
 {
@@ -342,16 +338,20 @@ int BPF_PROG(tx_udpv6_sendmsg, struct sock *sk)
 	return begin_call(sk);
 }
 
+/* drops.h has it. */
+static int note_port(struct sock *sk, struct outgoings *o);
+
 /*
  * The call is over. In it, the datagram may have come to its device's queue. One that failed, or sent the first part of a
  * datagram, is tried again, or goes on.
  */
 static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 {
+	struct outgoings *o = outgoings_of(sk, 0);
 	struct thread *thread;
 	struct call *call;
 
-	if (!outgoings_of(sk, 0)) {
+	if (!o) {
 		/* Where no hook shows when a call begins, the first datagram went unseen. */
 		if (!config.sees_calls && is_whole && is_sampling() && takes_new() && follow_opened(sk)) {
 			count(tx_seen, 1);
@@ -361,6 +361,8 @@ static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 		}
 		return 0;
 	}
+	if (config.receives && !config.creates && o->port != sk->__sk_common.skc_num)
+		note_port(sk, o);
 	call = call_to(sk);
 	if (call)
 		call->socket = 0;

@@ -44,6 +44,11 @@ impl Watch {
             encrypted: n(|c| c.tls),
             udp: n(|c| c.udp),
             stopped_ns: n(|c| c.stopped_ns),
+            missed_events: self
+                .run_time()
+                .map_err(libbpf_rs::Error::from)
+                .map_err(SET.step("read the runs of"))?
+                .missed,
         })
     }
 

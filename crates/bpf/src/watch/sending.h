@@ -12,13 +12,10 @@
 #ifndef NETFATHOM_WATCH_SENDING_H
 #define NETFATHOM_WATCH_SENDING_H
 
+#include "held.h"
+
 /* Messages of one socket that are not acknowledged; a power of two. Beyond half of it, those not sent are merged. */
 #define SENDS 64
-/* include/net/tcp.h, include/linux/tcp.h, include/net/sock.h */
-#define NAGLE_OFF 1
-#define NAGLE_CORK 2
-#define TSQF_THROTTLED 1
-#define PACING_NEEDED 1
 /* include/linux/net.h: the bit of struct socket */
 #define SOCK_NOSPACE 2
 
@@ -32,7 +29,8 @@ struct departure {
 	__u32 start;
 	__u32 end;
 	__u32 thread;
-	enum span why; /* the span of its wait */
+	enum span why; /* what held it last */
+	struct held held; /* the socket's sums as its wait began, without its call; once it is queued, how much they grew */
 };
 
 /* Places in the ring are in this order: head, left, queued, tail. */
@@ -43,14 +41,13 @@ struct sending {
 	__u32 tail;
 	__u32 written; /* the sequence number at the last turn of a call */
 	__u32 crowded; /* the end of the message that found no room, or had begun before */
-	enum span why; /* nothing is sent, at the last look */
 	__u32 queued_until;
 	__u32 left_until;
-	__u32 unused;
 	__u64 sample; /* all this is of that one */
 	__u64 queued_at;
 	__u64 left_at;
 	__u64 full_at; /* the last look that found the send buffer full */
+	struct looks looks;
 	struct departure ring[SENDS];
 };
 
@@ -77,7 +74,7 @@ static __always_inline void begin_sending(struct sending *s, const struct msghdr
 		return;
 	s->head = s->left = s->queued = s->tail = 0;
 	s->queued_until = s->left_until = 0;
-	s->queued_at = s->left_at = s->full_at = 0;
+	s->queued_at = s->left_at = s->full_at = s->looks.at = 0;
 	s->crowded = config.samples && msg->msg_iter.iov_offset ? end : 0;
 	/* A device may get a packet of this socket meanwhile. */
 	publish(s->sample, this_sample());
@@ -86,43 +83,6 @@ static __always_inline void begin_sending(struct sending *s, const struct msghdr
 static __always_inline struct departure *departure(struct sending *s, __u32 place)
 {
 	return &s->ring[place & (SENDS - 1)];
-}
-
-static __always_inline __u32 smaller(__u32 a, __u32 b)
-{
-	return a < b ? a : b;
-}
-
-/*
- * Of its whole life, as a window at one moment is small where the receiver is slow, too. Where two processors race, the next
- * look is right.
- */
-static __always_inline void note_window(const struct tcp_sock *tcp)
-{
-	if (tcp->max_window > shared.widest)
-		shared.widest = tcp->max_window;
-}
-
-/* What keeps TCP from sending more, in the order in which tcp_write_xmit asks. */
-static __always_inline enum span what_holds(const struct sock *sk, const struct tcp_sock *tcp, __u64 now)
-{
-	__u32 unsent = tcp->write_seq - tcp->snd_nxt;
-	__u32 in_flight = tcp->packets_out - tcp->sacked_out - tcp->lost_out + tcp->retrans_out;
-	__u32 nonagle = BPF_CORE_READ_BITFIELD_PROBED(tcp, nonagle);
-
-	if (sk->sk_pacing_status == PACING_NEEDED && tcp->tcp_wstamp_ns > now)
-		return SPAN_TX_PACING;
-	if (in_flight >= tcp->snd_cwnd)
-		return SPAN_TX_CWND;
-	if (after(tcp->snd_nxt + smaller(unsent, tcp->mss_cache), tcp->snd_una + tcp->snd_wnd)) {
-		note_window(tcp);
-		return SPAN_TX_RWND;
-	}
-	if (unsent < tcp->mss_cache && nonagle & NAGLE_CORK)
-		return SPAN_TX_CORK;
-	if (unsent < tcp->mss_cache && !(nonagle & NAGLE_OFF) && tcp->packets_out)
-		return SPAN_TX_NAGLE;
-	return sk->sk_tsq_flags & TSQF_THROTTLED ? SPAN_TX_TSQ : SPAN_TX_SENDQ;
 }
 
 /* The kernel sets it where a call finds no room, and takes it away after an acknowledgment that makes enough. */
@@ -150,6 +110,9 @@ static __always_inline void go_on(const struct sock *sk, struct sending *s, stru
 	/* Nothing was copied since the last turn. */
 	if (was_full && s->written == written)
 		d->buffered += until - d->turn;
+	else
+		leave_out(&s->looks, &d->held);
+	s->looks.then = s->looks.sums;
 	d->turn = now;
 	d->returned = 0;
 	d->thread = bpf_get_current_pid_tgid();
@@ -161,7 +124,8 @@ static __always_inline void cut_short(struct sending *s, struct departure *d, __
 	d->end = written;
 	if (!d->queued && !after(written, s->queued_until)) {
 		d->queued = s->queued_at;
-		d->why = s->why;
+		d->why = s->looks.why;
+		d->held = (struct held){};
 		if (!after(written, s->left_until))
 			d->left = s->left_at;
 	}
@@ -195,6 +159,7 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 		last->turn = now;
 		last->returned = 0;
 		last->thread = bpf_get_current_pid_tgid();
+		last->held = s->looks.then = s->looks.sums;
 		count(tx_merged, 1);
 		return;
 	}
@@ -209,6 +174,7 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 	d->end = end;
 	d->thread = bpf_get_current_pid_tgid();
 	d->why = SPAN_TX_SENDQ;
+	d->held = s->looks.then = s->looks.sums;
 	s->tail++;
 }
 
@@ -225,6 +191,7 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 	written = tcp->write_seq;
 	end = written + msg->msg_iter.count;
 	begin_sending(s, msg, end);
+	charge_held(&s->looks, now);
 	last = departure(s, s->tail - 1);
 	if (!shared.process)
 		name_process(bpf_get_current_task_btf());
@@ -260,7 +227,9 @@ static __always_inline int returns(struct sock *sk)
 		return 0;
 	now = bpf_ktime_get_ns();
 	last->returned = now;
-	s->why = what_holds(sk, tcp, now);
+	look(sk, tcp, &s->looks, now);
+	leave_out(&s->looks, &last->held);
+	s->looks.then = s->looks.sums;
 	note_full(sk, s, now);
 	return 0;
 }
@@ -316,7 +285,10 @@ static long queue_one(__u32 i, struct passing *p)
 		return 1;
 	if (!d->queued) {
 		d->queued = p->now;
-		d->why = p->s->why;
+		d->why = p->s->looks.why;
+		if (!d->returned)
+			leave_out(&p->s->looks, &d->held);
+		take_away(&p->s->looks, &d->held);
 	}
 	p->s->queued++;
 	return 0;
@@ -333,6 +305,8 @@ static __always_inline int queue_segment(struct sk_buff *skb)
 		p.s->queued = p.s->left;
 	if (p.s->queued == p.s->tail)
 		return 0;
+	if (!after(departure(p.s, p.s->queued)->end, p.end))
+		charge_held(&p.s->looks, p.now);
 	bpf_loop(SENDS, queue_one, &p, 0);
 	if (after(p.end, p.s->queued_until) || !p.s->queued_at) {
 		p.s->queued_until = p.end;
@@ -342,33 +316,30 @@ static __always_inline int queue_segment(struct sk_buff *skb)
 }
 
 /* Not inlined, as add_to_socket() is not. */
-__noinline int add_sent_to_socket(const struct departure *d, __u64 until, __u64 left, __u32 place)
+__noinline int add_sent_to_socket(const struct departure *d, const struct parts *waits, __u64 until, __u64 left, __u32 place)
 {
 	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &place);
 
-	if (!d || !s)
+	if (!d || !waits || !s)
 		return 0;
 	add_to_stage(s, SPAN_TX_SOCKET, until - d->sent - d->buffered);
-	add_to_stage(s, SPAN_TX_SNDBUF, d->buffered);
-	if (d->why < SPANS)
-		add_to_stage(s, d->why, d->queued - until);
+	for (int i = 0; i < HELD; i++)
+		add_to_stage(s, SPAN_TX_SNDBUF + i, waits->by[i]);
 	add_to_stage(s, SPAN_TX_QDISC, left - d->queued);
 	add_to_total(&s->send, left - d->sent);
 	return 0;
 }
 
-static __noinline int keep_sent(const struct departure *d, const struct passing *p, __u64 until)
+static __noinline int keep_sent(const struct departure *d, const struct passing *p, const struct parts *waits, __u64 until)
 {
 	struct slow_message *s = new_slow(d->sent, d->left, d->end - d->start);
-	__u32 held = d->why - SPAN_TX_SOCKET;
 
 	if (!s)
 		return 0;
 	s->sent = 1;
 	name_slow(s, p->sk, p->place);
-	s->stages[SPAN_TX_SNDBUF - SPAN_TX_SOCKET] = d->buffered;
-	if (held < MOST_STAGES)
-		s->stages[held] = d->queued - until;
+	for (int i = 0; i < HELD; i++)
+		s->stages[SPAN_TX_SNDBUF - SPAN_TX_SOCKET + i] = waits->by[i];
 	s->stages[0] = until - d->sent - d->buffered;
 	s->stages[SPAN_TX_QDISC - SPAN_TX_SOCKET] = d->left - d->queued;
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
@@ -379,18 +350,20 @@ static __noinline int keep_sent(const struct departure *d, const struct passing 
 static __always_inline void sum_up_sent(const struct departure *d, const struct passing *p)
 {
 	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued, left = d->left;
+	struct parts waits;
 
+	split(&d->held, d->why, d->buffered + d->queued - until, &waits);
 	add_passed(SPAN_TX_SOCKET, until - d->sent - d->buffered);
-	add_passed(SPAN_TX_SNDBUF, d->buffered);
-	add_passed(d->why, d->queued - until);
+	for (int i = 0; i < HELD; i++)
+		add_passed(SPAN_TX_SNDBUF + i, waits.by[i]);
 	add(SPAN_TX_QDISC, left - d->queued);
 	add(SPAN_TX_TOTAL, left - d->sent);
 	count(tx_timed, 1);
 	count(tx_bytes_timed, d->end - d->start);
 	if (config.by_socket)
-		add_sent_to_socket(d, until, left, p->place);
+		add_sent_to_socket(d, &waits, until, left, p->place);
 	if (config.keeps_slow && left - d->sent >= shared.slow_sent_ns)
-		keep_sent(d, p, until);
+		keep_sent(d, p, &waits, until);
 }
 
 static long leave_one(__u32 i, struct passing *p)
@@ -450,7 +423,7 @@ static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *
 	if (!p.s || p.s->head == p.s->tail || after(until, tcp->snd_nxt))
 		return;
 	if (after(p.s->tail, p.s->queued)) {
-		p.s->why = what_holds(sk, tcp, now);
+		look(sk, tcp, &p.s->looks, now);
 		note_full(sk, p.s, now);
 	}
 	bpf_loop(SENDS, acknowledge_one, &p, 0);

@@ -107,14 +107,13 @@ static __always_inline bool is_urgent(const struct sock *sk, const struct unix_s
 	return end && bpf_core_field_exists(end->oob_skb) && end->oob_skb == last && !(sk->__sk_common.skc_flags & 1 << SOCK_URGINLINE);
 }
 
-static __always_inline int come_as_datagram(struct datagrams *d, __u32 bytes, __u32 waiting)
+static __always_inline int come_as_datagram(struct sock *sk, struct datagrams *d, __u32 bytes, __u32 waiting)
 {
 	struct datagram last = { .ready = bpf_ktime_get_ns(), .left = bytes };
 
 	/* One that was read meanwhile did not wait. */
 	last.link = waiting ? last.ready : 0;
-	if (begin_datagrams(d, waiting))
-		keep_datagram(d, &last, waiting);
+	keep_datagram(sk, d, &last);
 	return 0;
 }
 
@@ -140,7 +139,7 @@ static __noinline int come_to_unix(struct sock *sk)
 		return 0;
 	}
 	if (sk->sk_type != SOCK_STREAM)
-		return come_as_datagram(d, is_read ? 0 : bytes, waiting);
+		return come_as_datagram(sk, d, is_read ? 0 : bytes, waiting);
 	if (bytes == 1 && is_urgent(sk, bpf_skc_to_unix_sock(sk), last))
 		return 0;
 	if (waiting > 1 && d->sample != this_sample()) {
@@ -175,14 +174,14 @@ struct stream_read {
 	struct reading *reading;
 	__u32 until; /* those that came later were not read */
 	__u32 bytes; /* that are not yet of a message */
-	__u32 missed; /* those before them, which no hook saw leave, as by splice */
+	__u32 missed; /* those of messages before them, taken by splice, which no hook shows, or by a thread before its hook */
 	bool empties; /* nothing waits behind it */
 };
 
 /* If nothing waits behind it, this read has the last ones. */
 static long add_left(__u32 i, struct stream_read *u)
 {
-	__u32 number = u->from->queue.read + i;
+	__u32 number = u->reading->first + i;
 	struct datagram *from = datagram(u->from, number);
 
 	if (!after(u->until, number))
@@ -232,30 +231,29 @@ static long read_part(__u32 i, struct stream_read *u)
 }
 
 /* The thread that runs has read; its system call goes on. */
-static __noinline int read_from_stream(struct sock *sk, int bytes)
+static __noinline int read_from_stream(struct sock *sk, struct datagrams *d, int bytes)
 {
-	struct stream_read u = { .bytes = bytes };
+	struct stream_read u = { .from = d, .bytes = bytes };
 	struct reading r = { .sk = sk };
 	struct account account;
 
 	/* The end of a stream. */
 	if (!bytes)
 		return 0;
-	u.from = bpf_sk_storage_get(&datagrams, sk, 0, 0);
-	if (!u.from || u.from->sample != this_sample())
-		return 0;
 	if (takes_new())
 		count(bytes_read, bytes);
 	r.now = bpf_ktime_get_ns();
-	u.from->read_at = takes_new() ? r.now : 0;
+	d->read_at = takes_new() ? r.now : 0;
 	r.thread = reading_thread(r.now);
 	if (!r.thread)
 		return 0;
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
 	u.reading = &r;
-	u.until = observe(u.from->queue.came);
+	u.until = observe(d->queue.came);
 	u.empties = !sk->sk_receive_queue.qlen;
+	/* Another thread may move it meanwhile. */
+	r.first = observe(d->queue.read);
 	if (u.empties)
 		bpf_loop(PLACES, add_left, &u, 0);
 	u.missed = u.missed > u.bytes ? u.missed - u.bytes : 0;

@@ -90,6 +90,13 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
         }
     }
     let name = option.split(['=', ' ']).next().unwrap_or_default();
+    // Of another beginning it is another word rather than a slip.
+    let is_slip =
+        |of: &ContextValue| matches!(of, ContextValue::String(similar) if similar.get(..3) == name.get(..3));
+    if error.get(ContextKind::SuggestedArg).is_some_and(|of| !is_slip(of)) {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    }
     if let Some(ours) = ours(&named(words), name) {
         let similar = match error.remove(ContextKind::SuggestedArg) {
             // Its beginning is rather a slip than another program's.
@@ -218,6 +225,8 @@ mod tests {
         }
         // It has nothing of that kind.
         assert!(!refused("netfathom capacity --duration 5s").contains("similar"));
+        let shown = refused("netfathom watch --device eth9");
+        assert!(!shown.contains("similar") && !shown.contains("--serve"), "{shown}");
         let shown = refused("netfathom compare --runs 4");
         assert!(shown.contains("'--rounds'") && shown.contains("'--run'"), "{shown}");
     }

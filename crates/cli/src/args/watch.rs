@@ -59,6 +59,11 @@ fn parse_first(text: &str) -> Result<First, Infallible> {
     Ok(known.map_or_else(|| First::Name(text.to_owned()), |&(_, directions, _)| First::Direction(directions)))
 }
 
+fn parse_port(text: &str) -> Result<u16, String> {
+    let port = parse_whole(text).ok().filter(|&port| port > 0);
+    port.ok_or_else(|| format!("write a whole number from 1 to {}", u16::MAX))
+}
+
 /// Two addresses with their ports, and a colon between them.
 fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
     let halves = text.match_indices([':', ',']).map(|(at, _)| (&text[..at], &text[at + 1..]));
@@ -102,7 +107,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub pid: Option<u32>,
     /// Watches the sockets with this local port: those of a server
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u16>)]
+    #[arg(long, value_name = "N", value_parser = parse_port)]
     pub port: Option<u16>,
     /// Watches the processes of a cgroup: of a systemd service, a pod or a session
     #[arg(long, value_name = "PATH")]

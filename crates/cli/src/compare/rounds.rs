@@ -17,8 +17,8 @@ use netfathom_results::compare::{self, Run, Threshold, ThresholdError};
 use super::change::{self, Change, Journal};
 use super::current::Current;
 use super::kernel::Kernel;
-use crate::args::{CompareArgs, is_ours, parsed};
-use crate::output;
+use crate::args::{Args, Command, CompareArgs, is_ours, parsed};
+use crate::{capacity, output, stack};
 
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 
@@ -72,10 +72,26 @@ fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
         return Ok(measured.chain([format!("command={line}")]).collect());
     }
     let may_be_program = !words.first().is_some_and(|word| word.is_empty() || is_ours(word));
-    checked(side, words).map_err(|fault| match may_be_program {
+    let words = checked(side, words).map_err(|fault| match may_be_program {
         true => anyhow!("{fault}; nor is it a program on PATH: the shell's own words need \"sh -c '...'\""),
         false => fault,
-    })
+    })?;
+    planned(&words).map_err(|fault| anyhow!("the arguments of {side}: {fault:#}"))?;
+    Ok(words)
+}
+
+/// Finds what the plan of a run on this host refuses, before a round is taken.
+fn planned(words: &[String]) -> Result<()> {
+    match read(words)?.command {
+        Command::Stack(args) => stack::plan(&args).map(drop),
+        Command::Capacity(args) => capacity::plan(&args).map(drop),
+        _ => Ok(()),
+    }
+}
+
+fn read(words: &[String]) -> Result<Args, clap::Error> {
+    let typed = ["netfathom"].into_iter().chain(words.iter().map(String::as_str));
+    parsed(typed.map(Into::into).collect())
 }
 
 /// How a command of the user's own is measured; its benchmark follows.
@@ -133,8 +149,7 @@ fn checked(side: &str, words: Vec<String>) -> Result<Vec<String>> {
             commands.join(", ")
         );
     }
-    let typed = ["netfathom"].into_iter().chain(words.iter().map(String::as_str));
-    if let Err(fault) = parsed(typed.map(Into::into).collect()) {
+    if let Err(fault) = read(&words) {
         bail!("the arguments of {side}: {}", in_a_line(&fault.to_string()));
     }
     let before_program = words.iter().take_while(|word| *word != "--");
@@ -357,6 +372,8 @@ mod tests {
         let fault = refused("cost --nothing", &["cost --quick --nothing", "--rounds", "2"]);
         assert!(fault.starts_with("the arguments of B: unexpected argument '--rounds' found"), "{fault}");
         assert!(!fault.contains('\n') && !fault.contains("one of"), "{fault}");
+        let size = refused("stack --loopback --size 70000", &["stack"]);
+        assert!(size.starts_with("the arguments of A: --size 70000"), "{size}");
         let typo = refused("stak tx", &["stack"]);
         assert!(typo.contains("'stak'") && typo.contains("'stack'") && typo.contains("on PATH"), "{typo}");
         for line in ["/etc/passwd x", "cd / && make"] {

@@ -1,6 +1,7 @@
 //! What became of messages and packets, by the names in the record.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{WatchDrop, WatchResult};
@@ -16,7 +17,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn of(result: &WatchResult) -> Self {
+    fn of(result: &WatchResult) -> Self {
         let received = Some(&result.account).filter(|_| result.plan.watches(Direction::Rx));
         let sent = result.send.as_ref().map(|send| &send.account);
         Self {
@@ -26,8 +27,13 @@ impl Counts {
         }
     }
 
-    #[must_use]
-    pub fn since(&self, last: &Self) -> Self {
+    /// Those since the last time, and keeps the new ones for the next.
+    pub fn next(&mut self, so_far: &WatchResult) -> Self {
+        let last = mem::replace(self, Self::of(so_far));
+        self.since(&last)
+    }
+
+    fn since(&self, last: &Self) -> Self {
         Self {
             receive: since(&self.receive, &last.receive),
             send: since(&self.send, &last.send),

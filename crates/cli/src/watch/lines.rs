@@ -3,21 +3,22 @@
 use netfathom_model::record::{CpuWaits, Holders, SocketWay, WatchSocket, WatchTimes};
 use serde_json::{Map, Value, json};
 
+use super::counts::Counts;
 use super::second::Second;
 
 /// Holders of the CPUs in a line.
 const MOST_HOLDERS: usize = 5;
 
 /// What came in a second, without histograms, which do not fit a line.
-pub fn line(second: &Second) -> String {
+pub fn line(second: &Second, counts: &Counts) -> String {
     let sockets: Vec<Value> = second.sockets.iter().map(|of| socket(second, of)).collect();
     let mut line = ways(second, &second.all);
-    for (way, account) in [("receive", &second.counts.receive), ("send", &second.counts.send)] {
+    for (way, account) in [("receive", &counts.receive), ("send", &counts.send)] {
         if !account.is_empty() {
             line[way]["account"] = json!(account);
         }
     }
-    line.insert("drops".into(), json!(second.counts.drops));
+    line.insert("drops".into(), json!(counts.drops));
     line.insert("at_ns".into(), second.at_ns.into());
     line.insert("length_ns".into(), second.length_ns.into());
     line.insert("sockets".into(), sockets.into());
@@ -57,6 +58,7 @@ fn way(second: &Second, of: &SocketWay) -> Value {
 }
 
 fn times(second: &Second, of: &WatchTimes) -> Map<String, Value> {
+    let [p999_ns, max_ns] = of.quantiles_ns([0.999, 1.0]);
     let members: [(&str, Value); 8] = [
         ("n", of.n.into()),
         ("rate_per_s", second.per_second(of.n).into()),
@@ -64,8 +66,8 @@ fn times(second: &Second, of: &WatchTimes) -> Map<String, Value> {
         ("mean_ns", of.mean_ns.into()),
         ("p50_ns", of.p50_ns.into()),
         ("p99_ns", of.p99_ns.into()),
-        ("p999_ns", of.quantile_ns(0.999).into()),
-        ("max_ns", of.quantile_ns(1.0).into()),
+        ("p999_ns", p999_ns.into()),
+        ("max_ns", max_ns.into()),
     ];
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
@@ -88,7 +90,8 @@ mod tests {
         [(1000, 990), (9000, 9), (70_000, 1)].into_iter().for_each(|(ns, n)| histogram.add_many(ns, n));
         let receive = SocketWay { total: WatchTimes::new(&histogram, 0), ..SocketWay::default() };
         let all = WatchSocket { receive, ..WatchSocket::default() };
-        let line: Value = serde_json::from_str(&line(&Second { all, ..Second::default() })).unwrap();
+        let line = line(&Second { all, ..Second::default() }, &Counts::default());
+        let line: Value = serde_json::from_str(&line).unwrap();
         let of = |name: &str| line["receive"][name].as_f64().unwrap();
         let near = |ns: f64, wanted: f64| (ns / wanted - 1.0).abs() < 0.05;
         assert!(near(of("p999_ns"), 9000.0) && near(of("max_ns"), 70_000.0), "{line}");
@@ -98,7 +101,7 @@ mod tests {
     fn a_line_has_the_five_that_had_the_cpus_most() {
         let held = |pid| Held { by: Holder::Kernel { name: format!("k{pid}") }, ns: pid };
         let waits = CpuWaits { waited_ns: 90, holders: (1..=7).map(held).collect() };
-        let line = line(&Second { waits: Some(waits), ..Second::default() });
+        let line = line(&Second { waits: Some(waits), ..Second::default() }, &Counts::default());
         let line: Value = serde_json::from_str(&line).unwrap();
         let holders = line["waits"]["holders"].as_array().unwrap();
         assert_eq!(line["waits"]["waited_ns"], 90);

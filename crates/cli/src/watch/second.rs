@@ -8,8 +8,6 @@ use netfathom_model::record::{
     WatchedProcess, WatchedStage, WatchedSum,
 };
 
-use super::counts::Counts;
-
 /// About a second, or what was followed of it: the run's look at its sums is that far apart from the one before.
 #[derive(Clone, Debug, Default)]
 pub struct Second {
@@ -21,7 +19,6 @@ pub struct Second {
     pub sockets: Vec<WatchSocket>,
     /// Those without a place of their own.
     pub others: WatchSocket,
-    pub counts: Counts,
     /// Of the reading threads; `None` if what comes in is not watched.
     pub waits: Option<CpuWaits>,
     pub waits_so_far: CpuWaits,
@@ -50,7 +47,6 @@ struct State {
     all: WatchSocket,
     sockets: BTreeMap<u64, WatchSocket>,
     others: WatchSocket,
-    counts: Counts,
     waits: Option<CpuWaits>,
     application: Option<WatchTimes>,
     answer: Option<WatchTimes>,
@@ -69,9 +65,8 @@ impl Seconds {
         let [application, answer] =
             [&so_far.application, &so_far.answer].map(|times| times.as_ref().map(WatchTimes::from));
         let waits = so_far.plan.watches(Direction::Rx).then(|| so_far.waits.clone());
-        let (all, counts) = (all(so_far), Counts::of(so_far));
-        let state =
-            State { at_ns, followed_ns, all, sockets, others, counts, waits, application, answer, slow_kept };
+        let all = all(so_far);
+        let state = State { at_ns, followed_ns, all, sockets, others, waits, application, answer, slow_kept };
         let second = Second {
             slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
             slow_so_far: slow.map(WatchSlow::seen_messages),
@@ -101,7 +96,6 @@ impl State {
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
-            counts: self.counts.since(&last.counts),
             waits: since(self.waits.as_ref(), last.waits.as_ref(), CpuWaits::since),
             waits_so_far: self.waits.clone().unwrap_or_default(),
             application: since(self.application.as_ref(), last.application.as_ref(), WatchTimes::since),

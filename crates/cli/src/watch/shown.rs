@@ -15,10 +15,11 @@ use netfathom_results::story;
 use netfathom_sys::capability;
 use netfathom_sys::directory::Directory;
 
+use super::counts::Counts;
 use super::exporter::Exporter;
 use super::lines;
 use super::live::Live;
-use super::second::{Second, Seconds};
+use super::second::Seconds;
 use crate::keep::Keeper;
 use crate::output;
 
@@ -32,8 +33,8 @@ pub enum Medium {
     /// By a line of progress, if at all.
     Progress,
     Terminal(Live),
-    /// An object a second.
-    Lines,
+    /// An object a second; what was counted up to the last one.
+    Lines(Counts),
 }
 
 pub struct Shown<'a, 'b> {
@@ -103,16 +104,17 @@ impl Observer<WatchResult> for Shown<'_, '_> {
         if let Some(exporter) = &self.exporter {
             exporter.set(Arc::clone(&whole));
         }
-        match &self.medium {
+        match &mut self.medium {
             Medium::Progress => {}
             Medium::Terminal(live) => {
                 if let Some(second) = self.seconds.next(so_far) {
                     live.add(second, story::answer(&whole, &Verdict::default()));
                 }
             }
-            Medium::Lines => {
+            Medium::Lines(counts) => {
                 if let Some(second) = self.seconds.next(so_far) {
-                    self.write(&second);
+                    let line = lines::line(&second, &counts.next(so_far));
+                    self.write(&line);
                 }
             }
         }
@@ -120,9 +122,9 @@ impl Observer<WatchResult> for Shown<'_, '_> {
 }
 
 impl Shown<'_, '_> {
-    fn write(&mut self, second: &Second) {
+    fn write(&mut self, line: &str) {
         let mut out = io::stdout().lock();
-        if let Err(error) = writeln!(out, "{}", lines::line(second)).and_then(|()| out.flush()) {
+        if let Err(error) = writeln!(out, "{line}").and_then(|()| out.flush()) {
             self.stop.store(true, Relaxed);
             // Whoever read them has had enough.
             let is_lost = error.kind() != io::ErrorKind::BrokenPipe;

@@ -27,7 +27,7 @@ pub fn refused_for(command: &mut Command, status: i32, reasons: &[&str]) {
 /// Each is wrong usage behind these words, and the message names what is meant.
 pub fn all_refused(words: &str, cases: &[(&str, &str)]) {
     for (args, named) in cases {
-        let reply = wrong(&format!("{words} {args}"));
+        let reply = wrong(format!("{words} {args}").trim_start());
         let (command, message) = reply.split_once('\n').unwrap();
         assert!(message.contains(named), "{command}: `{named}` is not in {message}");
     }
@@ -102,6 +102,7 @@ fn targets_that_cannot_be_watched() {
         "watch",
         "watch rx",
         "watch --port 0",
+        "watch --pid 0",
         "watch --port 80 --pid 1",
         "watch --port 80 --unix",
         "watch tx --pid 1 --unix",

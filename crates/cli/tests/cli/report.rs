@@ -47,8 +47,14 @@ fn a_fifo_is_refused_and_a_pipe_is_read() {
         refused(netfathom(command).arg(&fifo).current_dir(dir.path()), 1);
     }
     refused_for(netfathom("report").arg(&fifo), 1, &["fifo is not a run: it is a FIFO"]);
-    let piped = format!("cat '{}' | $0 report /dev/stdin --format md", fixture("stack").display());
-    run(&mut shell(&piped)).exited(0).shows(&["netfathom 0.1.0 stack"]);
+    let (fifo, whole) = (fifo.display(), fixture("stack"));
+    let cat = format!("cat '{}'", whole.display());
+    for piped in [
+        format!("{cat} | $0 report /dev/stdin --format md"),
+        format!("{cat} > '{fifo}' & $0 report /dev/stdin --format md < '{fifo}'"),
+    ] {
+        run(&mut shell(&piped)).exited(0).shows(&["netfathom 0.1.0 stack"]);
+    }
 }
 
 /// The record with another time that reading the clock takes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netfathom_measure::ground::observer::Progressed;
+use netfathom_measure::load::judge::ANOTHER_NETFATHOM;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{counted, percent};
 use netfathom_model::record::{Distribution, FleetHost, FleetPair, FleetResult, FleetStart};
@@ -119,20 +120,21 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
             Level::Void => (Level::Degraded, "; the figures concerned are left out"),
             _ => (Level::Degraded, ""),
         };
-        let (named, text, in_turn) = (reason.named(), &reason.text, in_turn(result, first));
+        let (named, text) = (reason.named(), &reason.text);
+        let in_turn = in_turn(result, first, text);
         verdict.lower(lowered, format!("{first}{more}: {named}: {text}{left_out}{in_turn}"));
     }
 }
 
-/// What helps a host on a machine with other agents, which take its CPUs.
-fn in_turn(result: &FleetResult, name: &str) -> &'static str {
+/// What helps a host on a machine with other agents, if its reason is that such a one had its CPU.
+fn in_turn(result: &FleetResult, name: &str, reason: &str) -> &'static str {
     let own = result.hosts.iter().find(|host| host.name == name).and_then(|host| host.address.as_ref());
     let is_beside = |host: &FleetHost| {
         host.name != name && host.verdict.is_some() && own.is_some() && host.address.as_ref() == own
     };
-    let are_together = result.plan.parallel != Some(1) && result.hosts.iter().any(is_beside);
-    if are_together {
-        "; other agents measured on its machine, too: if that is why, --parallel 1"
+    let can_be = result.plan.parallel != Some(1) && reason.contains(ANOTHER_NETFATHOM);
+    if can_be && result.hosts.iter().any(is_beside) {
+        "; other agents measured on its machine, too: --parallel 1"
     } else {
         ""
     }
@@ -245,9 +247,10 @@ mod tests {
 
     #[test]
     fn agents_of_one_machine_are_to_measure_in_turn() {
-        let reason = |addresses: [&str; 2], parallel| {
+        let late = "late: run one at a time: another netfathom (pid 5) had CPU 1";
+        let is_advised = |(addresses, parallel, why): ([&str; 2], Option<u32>, &str)| {
             let mut own = Verdict::default();
-            own.lower(Level::Degraded, "late");
+            own.lower(Level::Degraded, why);
             let host = |(name, address): (&str, &str)| FleetHost {
                 address: Some(address.into()),
                 verdict: Some(own.clone()),
@@ -257,14 +260,12 @@ mod tests {
             let mut result = nothing(FleetTest::Stack);
             result.plan.parallel = parallel;
             result.hosts = ["a", "b"].into_iter().zip(addresses).map(host).collect();
-            verdict(&result).reasons.remove(0).text
+            let advice = "; other agents measured on its machine, too: --parallel 1";
+            verdict(&result).reasons[0].text.ends_with(advice)
         };
-        let together = reason(["10.0.0.1"; 2], None);
-        let end = ": late; other agents measured on its machine, too: if that is why, --parallel 1";
-        assert!(together.ends_with(end), "{together}");
-        for apart in [reason(["10.0.0.1", "10.0.0.2"], None), reason(["10.0.0.1"; 2], Some(1))] {
-            assert!(apart.ends_with(": late"), "{apart}");
-        }
+        let (one, two) = (["10.0.0.1"; 2], ["10.0.0.1", "10.0.0.2"]);
+        let all = [(one, None, late), (two, None, late), (one, Some(1), late), (one, None, "uneven")];
+        assert_eq!(all.map(is_advised), [true, false, false, false]);
     }
 
     proptest! {

@@ -38,9 +38,7 @@ use protocol::Why;
 
 /// Name and version of this program, as the other host is shown them.
 pub const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
-/// How often the sink says how many messages it has seen.
-pub const SEEN_EVERY: Duration = Duration::from_millis(200);
-/// A peer without a sign of life for so long is lost.
+/// A sink or its sender without a sign of life for so long is lost: no load goes on for long without its sink.
 pub const LOST_AFTER: Duration = Duration::from_secs(1);
 /// After the sender's end the sink waits so long for another message.
 pub const QUIET_FOR: Duration = Duration::from_millis(200);

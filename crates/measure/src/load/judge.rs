@@ -152,6 +152,9 @@ fn another_cpu(cpus: usize) -> &'static str {
     if cpus > 2 { "choose another CPU with --cpu" } else { "use a machine with more CPUs" }
 }
 
+/// Whoever had a CPU, in an advice, if it is a run beside this one.
+pub const ANOTHER_NETFATHOM: &str = "another netfathom";
+
 /// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
 /// no one did so for as large a part of a thread's time.
 pub fn occupied<'a>(
@@ -179,7 +182,7 @@ pub fn occupied<'a>(
     let can_stop = numbered.is_some();
     let who = numbered.unwrap_or_else(|| by.to_string());
     let who =
-        who.strip_prefix("netfathom ").map_or_else(|| who.clone(), |of| format!("another netfathom {of}"));
+        who.strip_prefix("netfathom ").map_or_else(|| who.clone(), |of| format!("{ANOTHER_NETFATHOM} {of}"));
     let all_ns: u64 = held.iter().filter(|(of, ..)| std::ptr::eq(*of, thread)).map(|(.., ns)| ns).sum();
     // To stop one of many helps little.
     let is_most = 2 * ns > all_ns;
@@ -252,9 +255,9 @@ pub fn free_cpus<'a>(
 /// What to do about a sender that was late, and missed such a part of its send slots: what does not explain that explains no
 /// lag either.
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
-    // A tenth of what was missed is cause enough: one wait makes many messages late. Where hardly any was missed, many
-    // short waits make the 99th percentile of the lag.
-    let least = if missed > MOST_MISSED { missed / 10.0 } else { 0.005 };
+    // A tenth of what was missed is cause enough: one wait makes many messages late. The 99th percentile of the lag takes
+    // no more than one message in a hundred, late by a tenth of its slot.
+    let least = missed.max(MOST_MISSED) / 10.0;
     free_cpus(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], least)
         .unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }

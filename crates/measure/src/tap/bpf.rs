@@ -14,7 +14,7 @@ use netfathom_sys::socket::{receive_whole, show_reader};
 
 use super::Collected;
 use super::sampling::Sampling;
-use super::undisturbed::{Judged, Undisturbed};
+use super::undisturbed::{Undisturbed, UndisturbedWays};
 use crate::load::tap::ReceiveTap;
 use crate::load::window::Windows;
 
@@ -214,7 +214,7 @@ impl ReceiveTap for BpfReader<'_> {
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
-        let undisturbed = self.undisturbed.as_mut().map_or(Judged::default(), |undisturbed| {
+        let undisturbed = self.undisturbed.as_mut().map_or(UndisturbedWays::default(), |undisturbed| {
             let seen = !self.view.hooks().follow_reader() || reception.is_some_and(|r| !r.unseen);
             undisturbed.add(&self.view, header, seen, received_ns)
         });

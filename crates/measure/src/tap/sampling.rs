@@ -4,7 +4,7 @@ use netfathom_bpf::stack::{Reception, RxStamps, TxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::sample::Sample;
 
-use super::undisturbed::Judged;
+use super::undisturbed::UndisturbedWays;
 
 /// Which messages of a trial are kept, and those that were.
 ///
@@ -46,7 +46,7 @@ impl Sampling {
         call_ns: u64,
         reception: Option<Reception>,
         received_ns: u64,
-        undisturbed: Judged,
+        undisturbed: UndisturbedWays,
     ) {
         let mut sample = self.seen(view, header.sequence);
         sample.intended_ns = header.intended_ns;

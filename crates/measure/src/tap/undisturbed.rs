@@ -18,7 +18,7 @@ use crate::load::window::{GRAIN, PART_GRAIN, Windows};
 use crate::tap::UndisturbedSums;
 
 /// Whether a message was undisturbed on its way out, and in; `None` where a hook did not see it.
-pub type Judged = [Option<bool>; 2];
+pub type UndisturbedWays = [Option<bool>; 2];
 
 /// Sums both ways, at the reader.
 pub struct Undisturbed<'a> {
@@ -54,7 +54,7 @@ impl Backlog {
 #[derive(Clone, Default)]
 struct Lane {
     backlog: Backlog,
-    last: Option<(Header, Judged)>,
+    last: Option<(Header, UndisturbedWays)>,
 }
 
 impl<'a> Undisturbed<'a> {
@@ -79,13 +79,13 @@ impl<'a> Undisturbed<'a> {
 
     /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
     /// it is not known what had the processor before. If it was undisturbed on its way in, its stages there are to be added.
-    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) -> Judged {
+    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) -> UndisturbedWays {
         let lane = (header.sequence % self.lanes.len() as u64) as usize;
         let sender = self.cpus.senders[lane];
         let since_ns = self.lanes[lane].backlog.add(header.intended_ns, header.sent_ns);
         let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
         let window = self.windows.of(header.sent_ns);
-        let mut undisturbed = Judged::default();
+        let mut undisturbed = UndisturbedWays::default();
         let tx = view.tx(header.sequence);
         if let Some((tx, left_ns)) = tx.and_then(|tx| Some((tx, tx.net_dev_start_xmit?))) {
             let is_undisturbed = free(sender, since_ns, left_ns);
@@ -115,7 +115,7 @@ impl<'a> Undisturbed<'a> {
     }
 
     /// The message before this one, if it was undisturbed.
-    fn hold_against_slot(&mut self, lane: usize, header: &Header, undisturbed: Judged) {
+    fn hold_against_slot(&mut self, lane: usize, header: &Header, undisturbed: UndisturbedWays) {
         let last = self.lanes[lane].last.replace((*header, undisturbed));
         let Some((last, undisturbed)) = last else { return };
         let interval_ns = header.intended_ns.saturating_sub(last.intended_ns)

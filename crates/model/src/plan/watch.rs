@@ -40,16 +40,17 @@ impl WatchTarget {
         matches!(self, Self::Name(_) | Self::Cgroup(_) | Self::Container(_))
     }
 
-    /// How it is named to `netfathom watch`.
+    /// How it is named to `netfathom watch`, as a shell takes it.
     #[must_use]
     pub fn arguments(&self) -> String {
+        let quoted = |name: &str| shlex::try_quote(name).map_or_else(|_| name.to_owned(), Into::into);
         match self {
             Self::All => "--all".to_owned(),
             Self::Process(pid) => format!("--pid {pid}"),
             Self::Port(port) => format!("--port {port}"),
-            Self::Name(name) => name.clone(),
-            Self::Cgroup(path) => format!("--cgroup {path}"),
-            Self::Container(name) => format!("--container {name}"),
+            Self::Name(name) => quoted(name),
+            Self::Cgroup(path) => format!("--cgroup {}", quoted(path)),
+            Self::Container(name) => format!("--container {}", quoted(name)),
             Self::Flow { local, peer } => format!("--flow {local}:{peer}"),
         }
     }
@@ -100,6 +101,22 @@ pub struct WatchPlan {
 }
 
 impl WatchPlan {
+    /// Sums of all messages that go these ways, until it is ended.
+    #[must_use]
+    pub fn new(target: WatchTarget, directions: Vec<Direction>) -> Self {
+        Self {
+            target,
+            directions,
+            time_ns: None,
+            by_socket: false,
+            slow: None,
+            stop_after: None,
+            budget: None,
+            unix: None,
+            awaits: None,
+        }
+    }
+
     /// Whether it watches what goes this way.
     pub fn watches(&self, direction: Direction) -> bool {
         self.directions.contains(&direction)
@@ -154,9 +171,8 @@ impl WatchPlan {
             _ if self.follows_unix() && !self.watches(Direction::Rx) => {
                 "--unix: what is sent over Unix sockets has no times; watch rx or both"
             }
-            WatchTarget::Port(0) | WatchTarget::Process(0) => {
-                "0 is no port and no process: name one that is there"
-            }
+            WatchTarget::Port(0) => "--port: 0 is no port; `ss -tulpn` lists those that programs listen on",
+            WatchTarget::Process(0) => "--pid: 0 is no process; `ps -eo pid,comm` lists processes",
             WatchTarget::Flow { local, peer } if local.is_ipv4() != peer.is_ipv4() => {
                 "--flow: one address is of IPv4, the other of IPv6; `ss -tn` lists connections"
             }
@@ -183,20 +199,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_target_is_named_as_a_shell_takes_it() {
+        assert_eq!(WatchTarget::Name("Web Content".into()).arguments(), "'Web Content'");
+        let cgroup = WatchTarget::Cgroup("/a.slice/b.service".into());
+        assert_eq!(cgroup.arguments(), "--cgroup /a.slice/b.service");
+    }
+
+    #[test]
     fn only_processes_that_join_and_leave_are_awaited() {
         let is_valid = |target, awaits| {
-            let plan = WatchPlan {
-                target,
-                directions: vec![Direction::Rx],
-                time_ns: None,
-                by_socket: false,
-                slow: None,
-                stop_after: None,
-                budget: None,
-                unix: None,
-                awaits,
-            };
-            plan.validated().is_ok()
+            WatchPlan { awaits, ..WatchPlan::new(target, vec![Direction::Rx]) }.validated().is_ok()
         };
         assert!(is_valid(WatchTarget::Name("nginx".into()), Some(true)));
         assert!(is_valid(WatchTarget::Port(80), None));

@@ -234,7 +234,7 @@ impl WatchStage {
     /// What happens there, for a reader who does not know the kernel by heart.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Protocol => "IP and TCP, up to the socket",
+            Self::Protocol => "IP and TCP or UDP, up to the socket",
             Self::Lock => "IP and TCP, and the wait for a call that held the socket's lock",
             Self::Hole => "waiting for earlier bytes that were lost or late",
             Self::Wakeup => "waking the sleeping reader",
@@ -296,6 +296,9 @@ pub struct WatchAccount {
     /// The part of `blocked`, of all messages together, in which a signal or a debugger stopped the reader.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stopped_ns: u64,
+    /// Events of both directions that a BPF program did not see, as it was still running on that CPU.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_events: u64,
 }
 
 impl WatchAccount {

@@ -89,7 +89,7 @@ pub(super) fn explained(mut all: Vec<Difference>, of: &Measurement) -> Vec<Diffe
         };
         difference.effect = known_settings::effect(name, of);
     }
-    all.sort_by_key(|difference| difference.effect.is_none());
+    all.sort_by_key(|difference| (difference.effect.is_none(), known_settings::rank(&difference.what)));
     all
 }
 

@@ -103,6 +103,23 @@ pub(super) fn effect(name: &str, of: &Measurement) -> Option<&'static str> {
     KNOWN.iter().find(fits).map(|known| known.1)
 }
 
+/// Offloads by what they change, most first.
+const OFFLOADS: [&str; 7] = [
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+    "tx-generic-segmentation",
+    "rx-gro",
+    "rx-lro",
+    "*checksum*",
+];
+
+/// The place of an offload among those that one `ethtool -K` changes; other settings come before them.
+pub(super) fn rank(name: &str) -> usize {
+    let Some((_, feature)) = name.split_once(".feature.") else { return 0 };
+    1 + OFFLOADS.iter().position(|offload| fits(offload, feature)).unwrap_or(OFFLOADS.len())
+}
+
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -142,6 +159,15 @@ mod tests {
         );
         assert_eq!(effect("veth0.queue.rps_cpus", &stack).map(|e| e.contains("RPS")), Some(true));
         assert_eq!(effect("net.ipv4.ip_default_ttl", &stack), None);
+    }
+
+    #[test]
+    fn offloads_stand_by_what_they_change() {
+        let rank = |feature: &str| rank(&format!("sender: veth0.feature.{feature}"));
+        let most_first =
+            ["tx-tcp-segmentation", "rx-gro", "tx-checksum-ip-generic", "tx-tcp-accecn-segmentation"];
+        assert!(most_first.is_sorted_by_key(|feature| rank(feature)), "{:?}", most_first.map(rank));
+        assert!(rank(most_first[2]) < rank(most_first[3]));
     }
 
     #[test]

@@ -335,8 +335,11 @@ fn known(pairs: &[(&Run, &Run)]) -> BTreeMap<String, bool> {
     known
 }
 
+/// Whether a setting differs, or what else a command sets of a device, such as its qdisc.
 pub fn settings_differ(a: &Record, b: &Record) -> bool {
+    let is_of_device = |difference: &Difference| difference.what.starts_with("devices.");
     !settings::compared(&a.environment, &b.environment).differences.is_empty()
+        || differences::of_records(a, b).iter().any(is_of_device)
 }
 
 fn head(run: &Run) -> Head {

@@ -26,8 +26,8 @@ pub fn terminal(page: &Page, width: usize, color: bool) -> String {
     Sheet::draw(page, width.max(LEAST_WIDTH), medium(color))
 }
 
-/// Draws the short view of a page, on at most [`MOST_LINES`] lines. Below it there is room for where the rest is. The notes under
-/// tables make room for their rows, the last ones first.
+/// Draws the short view of a page, on at most [`MOST_LINES`] lines, beside those of what an option asked for. Below it there is room
+/// for where the rest is. The notes under tables make room for their rows, the last ones first.
 pub fn short(page: &Page, width: usize, color: bool) -> String {
     let mut page = page.short();
     let whole = terminal(&page, width, color);

@@ -3,7 +3,7 @@
 use netfathom_model::print::counted;
 
 use super::{escape, grid, wrapping_of};
-use crate::page::{Block, Page, Style, Table, printable};
+use crate::page::{Block, Page, Section, Style, Table, printable};
 
 /// What a page takes at most, in bytes; a record may have a million of anything.
 const MOST_BYTES: usize = 400_000;
@@ -58,11 +58,24 @@ impl Sheet {
         let mut sheet = Self { text, width, medium, most_lines, lines: 0, left_out: 0, bare_heading: None };
         page.lead.blocks.iter().for_each(|block| sheet.block(block));
         for section in page.sections.iter().filter(|section| !section.blocks.iter().all(Block::is_picture)) {
-            sheet.heading(&section.title);
-            section.blocks.iter().for_each(|block| sheet.block(block));
+            if section.is_whole { sheet.whole(section) } else { sheet.section(section) }
         }
         sheet.left_out += omitted;
         sheet.finish()
+    }
+
+    fn section(&mut self, section: &Section) {
+        self.heading(&section.title);
+        section.blocks.iter().for_each(|block| self.block(block));
+    }
+
+    /// Draws all of a section, wherever it stands; it takes no room from the others.
+    fn whole(&mut self, section: &Section) {
+        let (left_out, most_lines, lines) = (self.left_out, self.most_lines, self.lines);
+        (self.left_out, self.most_lines) = (0, usize::MAX);
+        self.section(section);
+        self.left_out += left_out;
+        self.most_lines = most_lines.saturating_add(self.lines - lines);
     }
 
     fn finish(mut self) -> String {

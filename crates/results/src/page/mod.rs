@@ -110,6 +110,9 @@ pub struct Section {
     /// What stands there for the others.
     #[serde(skip)]
     stands_for_rest: Option<String>,
+    /// Whether an option asked for it: then no line of it is cut.
+    #[serde(skip)]
+    pub(crate) is_whole: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -137,6 +140,11 @@ impl Page {
         self.section().short = usize::MAX;
     }
 
+    /// An option asked for what stands under this heading: the short view has all of it.
+    pub fn whole(&mut self) {
+        self.section().is_whole = true;
+    }
+
     /// A heading of the one kind or the other.
     pub fn head(&mut self, title: &str, is_main: bool) {
         if is_main { self.main(title) } else { self.heading(title) }
@@ -158,9 +166,11 @@ impl Page {
     pub fn short(&self) -> Self {
         let cut = |section: &Section| Section {
             title: section.title.clone(),
-            blocks: (section.blocks.iter().take(section.short).map(Block::short))
+            blocks: (section.blocks.iter().take(section.short))
+                .map(|block| if section.is_whole { block.clone() } else { block.short() })
                 .chain(section.stands_for_rest.clone().map(|text| Block::Note { text }))
                 .collect(),
+            is_whole: section.is_whole,
             ..Section::default()
         };
         let mut lead = cut(&self.lead);
@@ -178,8 +188,8 @@ impl Page {
 
     /// Takes away the last note in a section that has a table. False if there is none.
     pub(crate) fn drop_note(&mut self) -> bool {
-        let has_table = |of: &&mut Section| of.blocks.iter().any(|block| matches!(block, Block::Table(_)));
-        self.sections.iter_mut().rev().filter(has_table).any(|section| {
+        let has_table = |of: &Section| of.blocks.iter().any(|block| matches!(block, Block::Table(_)));
+        self.sections.iter_mut().rev().filter(|of| !of.is_whole && has_table(of)).any(|section| {
             let last = section.blocks.iter().rposition(|of| matches!(of, Block::Note { .. }));
             last.map(|place| section.blocks.remove(place)).is_some()
         })

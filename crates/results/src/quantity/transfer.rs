@@ -33,12 +33,12 @@ impl Figures for TransferResult {
                 "CPU time of the streams' threads for 1024 bytes",
                 (kib > 0.0).then(|| own / kib),
             ),
-            Quantity::time("rtt", "round trip, smoothed, longest of the streams", longest(&tcp)),
+            Quantity::time("rtt", "smoothed round trip of the slowest stream", longest(&tcp)),
             count("retransmits", "retransmitted segments", total(&tcp)),
             count("dropped", "datagrams that the socket had no room for", dropped(streams)),
             Quantity::time(
                 "call.p99",
-                "a call on the socket, p99, longest of the streams",
+                "p99 of the calls on the socket of the slowest stream",
                 of_calls.max().map(|ns| ns as f64),
             ),
         ]

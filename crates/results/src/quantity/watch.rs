@@ -33,6 +33,10 @@ impl Figures for WatchResult {
         }
         let seconds = self.followed_ns() as f64 / 1e9;
         let rate = |seen: u64| (seconds > 0.0).then(|| seen as f64 / seconds);
+        let lost = |name: &str, title: &str, packets| Quantity {
+            better: Better::Less,
+            ..Quantity::rate(name, title, rate(packets))
+        };
         if self.plan.watches(Direction::Rx) {
             all.push(Quantity::rate("rate", "messages that came", rate(self.account.seen)));
             let untimed = [1.0 - self.account.share_timed()];
@@ -42,19 +46,16 @@ impl Figures for WatchResult {
             all.push(Quantity::rate("tx.rate", "messages that were sent", rate(account.seen)));
             let untimed = [1.0 - account.share_timed()];
             all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
+            all.push(lost("retransmitted", "TCP segments that were retransmitted", account.retransmitted));
         }
-        let dropped = |name: &str, title: &str, packets| Quantity {
-            better: Better::Less,
-            ..Quantity::rate(name, title, rate(packets))
-        };
         if !self.drops.is_empty() {
             let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-            all.push(dropped("drops", "packets that the kernel dropped", packets));
+            all.push(lost("drops", "packets that the kernel dropped", packets));
         }
         all.extend(self.drops.iter().map(|WatchDrop { direction, reason, packets }| {
             let way = direction.name();
             let name = format!("drops.{way}.{}", word(reason));
-            dropped(&name, &format!("packets that the kernel dropped, {way} {reason}"), *packets)
+            lost(&name, &format!("packets that the kernel dropped, {way} {reason}"), *packets)
         }));
         // With slow messages they are counted once, perhaps while none came.
         let counted = |of: &&WatchPrograms| of.sampled_ns > 0 && (of.messages > 0 || self.slow.is_none());
@@ -86,6 +87,11 @@ impl Figures for WatchResult {
                 a.unseen_switches,
             ));
         }
+        all.push(count(
+            "missed_events",
+            "Events that a busy BPF program did not see",
+            self.account.missed_events,
+        ));
         if let Some(WatchSend { account: a, .. }) = &self.send {
             all.extend(messages("tx", a.seen, &a.outcomes()));
             all.push(count("retransmitted_segments", "Retransmitted TCP segments", a.retransmitted));

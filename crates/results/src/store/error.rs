@@ -1,7 +1,7 @@
 //! What can go wrong with a run on disk: what was tried, on what, why it failed, what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use netfathom_model::record::SCHEMA_VERSION;
 
@@ -13,7 +13,7 @@ pub enum WriteError {
     /// A run of that name is there already; two runs never share a directory.
     #[error("cannot make the run directory {path}: it is there already; start again for a new run id", path = .path.display())]
     AlreadyThere { path: PathBuf },
-    #[error("cannot {action} {path}: {source}; {remedy}{kept}", path = .path.display(), remedy = remedy_of(.source), kept = unharmed(*.kept))]
+    #[error("cannot {action} {path}: {source}; {remedy}{kept}", path = .path.display(), remedy = remedy_of(.source, .path), kept = unharmed(*.kept))]
     Io {
         /// What was tried, as `write`.
         action: &'static str,
@@ -35,7 +35,7 @@ pub enum WriteError {
 }
 
 /// What to do about a refusal of the operating system.
-fn remedy_of(source: &io::Error) -> &'static str {
+fn remedy_of(source: &io::Error, path: &Path) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space there or choose another disk with --out DIR"
@@ -44,11 +44,18 @@ fn remedy_of(source: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "choose a directory that you may write to with --out DIR"
         }
+        io::ErrorKind::AlreadyExists if path.ancestors().any(is_dangling) => {
+            "a symbolic link stands there, and its target is missing: make that, or choose another directory with --out DIR"
+        }
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
             "a file stands where a directory should be: choose another with --out DIR"
         }
         _ => "choose another directory with --out DIR",
     }
+}
+
+fn is_dangling(path: &Path) -> bool {
+    path.is_symlink() && !path.exists()
 }
 
 fn unharmed(kept: bool) -> &'static str {

@@ -147,13 +147,13 @@ fn send_begin(send: &WatchSend) -> &'static str {
         send.stages.iter().filter(|of| of.stage == WatchStage::Socket).map(|of| of.times.n).sum();
     match (send.datagram_calls, called) {
         (Some(false), 0) => way::QUEUE,
-        (Some(false), _) => "send call (UDP: the device's queue)",
+        (Some(false), _) => "send call or device queue",
         _ => way::CALL,
     }
 }
 
 fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
-    let of_udp = (send.datagram_calls == Some(false))
+    let of_udp = (send.datagram_calls == Some(false) && send.account.udp > 0)
         .then_some("stage socket of UDP requires fentry, which this kernel does not load");
     let unix = unix.then_some("what is sent over Unix sockets is counted, without times");
     [of_udp, unix].into_iter().flatten().collect()
@@ -269,13 +269,20 @@ fn merged(result: &WatchResult, beside: bool) -> String {
     }
 }
 
+/// The first samples may cost more than the budget has until then.
+const EVENS_OUT_NS: u64 = 60_000_000_000;
+
 /// How long messages were followed, and of how long.
 fn followed(result: &WatchResult) -> String {
     let (followed, whole) = (number::seconds(result.followed_ns()), number::seconds(result.watched_ns));
     match (result.plan.budget, result.sampling) {
         (Some(budget), Some(sampling)) => {
             let spent = sampling.spent_ns as f64 / result.watched_ns.max(1) as f64;
-            let over = if spent > budget { "over the budget of" } else { "budget" };
+            let over = match (spent > budget, result.watched_ns < EVENS_OUT_NS) {
+                (false, _) => "budget",
+                (true, true) => "budget for longer runs",
+                (true, false) => "over the budget of",
+            };
             let [spent, budget] = [spent, budget].map(number::percent);
             format!("{followed} of {whole} ({spent} of a CPU, {over} {budget})")
         }

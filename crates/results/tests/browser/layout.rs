@@ -95,6 +95,39 @@ fn options_of_a_command_stay_on_one_line() {
 }
 
 #[test]
+fn a_command_in_a_sentence_is_whole_unless_it_is_longer_than_a_line() {
+    let lines = "(() => {
+        const codes = [...document.querySelectorAll('.verdict li code, .finding code')];
+        const lines = (code) => {
+            const text = document.createRange();
+            text.selectNodeContents(code);
+            return new Set([...text.getClientRects()].map((line) => line.top)).size;
+        };
+        const of = (name) => codes.filter((code) => code.textContent.startsWith(name));
+        return ['kill -CONT', 'strace'].map((name) => of(name).map(lines));
+    })()";
+    let quoted =
+        "[...document.querySelectorAll('.verdict, .finding')].some((n) => n.innerText.includes('`'))";
+    let beyond = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+    let mut record = fixture();
+    let text = "it runs again with `kill -CONT 8`, ".repeat(20) + &format!("`strace{}`", " -f -T".repeat(40));
+    record.verdict.lower(Level::Degraded, text.clone());
+    let [cause, evidence, remedy] = [(); 3].map(|()| text.clone());
+    record.findings = vec![Finding { seen: text, cause, evidence, remedy }];
+    let Some(mut shown) = show("commands", &record) else { return };
+    for width in [1600, 700, 360] {
+        shown.page.resize(width, 900, false);
+        let lines = shown.page.eval(lines);
+        let of_text =
+            |which: usize| lines[which].as_array().unwrap().iter().map(|count| count.as_u64().unwrap());
+        assert!(of_text(0).count() >= 100 && of_text(0).all(|count| count == 1), "at {width}: {lines}");
+        assert!(of_text(1).count() >= 5 && of_text(1).all(|count| count > 1), "at {width}: {lines}");
+        assert_eq!(shown.page.eval(beyond), json!(false), "at {width}");
+    }
+    assert_eq!(shown.page.eval(quoted), json!(false));
+}
+
+#[test]
 fn charts_follow_the_width() {
     let Some(mut shown) = show("width", &fixture()) else { return };
     for width in [1600, 360] {

@@ -30,8 +30,10 @@ pub fn carried(kind: &str, page: &Page, markdown: &str, shown: &mut Shown) {
     }
 }
 
+/// Commands are between backquotes, but for a report, which has another type for them.
 fn plain(text: &str) -> String {
-    text.split_whitespace()
+    text.replace('`', "")
+        .split_whitespace()
         .filter(|word| *word != "\u{2060}")
         .collect::<Vec<_>>()
         .join(" ")

@@ -3,10 +3,10 @@
 use netfathom_model::environment::Settings;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Benchmark, BenchmarkKind, InsertedDelay, MarkSource, Subject};
-use netfathom_model::record::{Measurement, StackResult, State, Value};
+use netfathom_model::record::{Around, Measurement, StackResult, State, Value};
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::compare::{
-    CompareError, Comparison, Gates, Outcome, Passage, Run, Wishes, apart, gates, pairs,
+    CompareError, Comparison, Gates, Outcome, Passage, Run, Wishes, apart, gates, pairs, settings_differ,
 };
 use netfathom_results::render::html;
 use netfathom_results::{draw, quantity, story};
@@ -167,8 +167,8 @@ fn the_surroundings_are_compared_setting_by_setting() {
             "mitigations.retbleed",
             "mitigations.spectre_v2",
             "net.core.rmem_max",
-            "sender: veth0.feature.tx-udp-segmentation",
             "threads.sender.cpu",
+            "sender: veth0.feature.tx-udp-segmentation",
             // The rest.
             "host",
             // The lab has its own.
@@ -178,6 +178,16 @@ fn the_surroundings_are_compared_setting_by_setting() {
             "tool"
         ]
     );
+}
+
+#[test]
+fn another_qdisc_is_an_effect_of_a_command() {
+    let (a, mut b) = two();
+    assert!(!settings_differ(&a.record, &b.record));
+    b.record.around = Some(Around { before: Some("true".into()), after: None });
+    assert!(!settings_differ(&a.record, &b.record));
+    b.record.environment.devices[0].qdisc = "tbf".into();
+    assert!(settings_differ(&a.record, &b.record));
 }
 
 #[test]

@@ -158,6 +158,14 @@ fn distributions_stand_where_the_records_have_them() {
 }
 
 #[test]
+fn a_significant_change_stands_with_its_interval() {
+    let mut maker = Maker::new(5);
+    let [text, ..] = drawn(apart(&maker.run(8, 1.0), &maker.run(8, 3.0), &Wishes::default()).unwrap());
+    let answer = text.split("\n\n").next().unwrap();
+    assert!(answer.starts_with("WORSE ") && answer.contains(" % (") && answer.contains(" to +"), "{text}");
+}
+
+#[test]
 fn without_a_significant_change_the_closest_one_is_named() {
     let mut maker = Maker::new(5);
     let [text, ..] = drawn(apart(&maker.run(8, 1.0), &maker.run(8, 1.0), &Wishes::default()).unwrap());

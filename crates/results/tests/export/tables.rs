@@ -39,6 +39,14 @@ fn every_quantity_of_every_fixture_is_read_as_it_was() {
     }
 }
 
+/// Shell tools cut CSV at each comma.
+#[test]
+fn a_title_of_a_transfer_has_no_comma() {
+    let quantities = quantity::of(&run("ttcp").record.measurement);
+    assert!(["rtt", "call.p99"].iter().all(|name| quantities.iter().any(|of| of.name == *name)));
+    assert!(quantities.iter().all(|of| !of.title.contains(',')), "{quantities:?}");
+}
+
 /// Name, trial and value of every quantity of a fixture.
 fn values(name: &str) -> Vec<(String, usize, f64)> {
     let quantities = quantity::of(&run(name).record.measurement).into_iter();

@@ -57,6 +57,18 @@ fn two_runs_never_share_a_directory() {
 }
 
 #[test]
+fn a_symbolic_link_without_a_target_is_no_file() {
+    let out = out();
+    let (link, file) = (out.path().join("link"), out.path().join("file"));
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    fs::write(&file, "").unwrap();
+    let refused = |path: &Path| RunDir::create(path, "r1").unwrap_err().to_string();
+    assert!(refused(&link).contains("its target is missing"), "{}", refused(&link));
+    assert!(refused(&link.join("below")).contains("its target is missing"));
+    assert!(refused(&file).contains("a file stands where a directory should be"));
+}
+
+#[test]
 fn a_later_record_replaces_the_earlier_one() {
     let out = out();
     let run = RunDir::create(out.path(), "r1").expect("a run directory");

@@ -408,22 +408,24 @@ fn merged_messages_have_the_times_of_others() {
 fn what_udp_sends_begins_where_the_kernel_shows_it() {
     const NO_CALL: &str = "stage socket of UDP requires fentry, which this kernel does not load";
     let mut record = fixture("watch-tx");
-    let mut show = |calls: Option<bool>, has_tcp: bool| {
+    let mut show = |calls: Option<bool>, has_tcp: bool, udp: u64| {
         let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
         let send = watch.send.as_mut().unwrap();
-        send.datagram_calls = calls;
+        (send.datagram_calls, send.account.udp) = (calls, udp);
         send.account.dropped = Some(12_345);
         if !has_tcp {
             send.stages.retain(|stage| stage.stage != WatchStage::Socket);
         }
         render(&record, 200, false)
     };
-    let text = show(Some(true), true);
+    let text = show(Some(true), true, 1);
     assert!(text.contains("Send (tx): application to device") && !text.contains(NO_CALL), "{text}");
     assert!(text.contains("12,345") && text.contains("one per send call, or datagram"), "{text}");
-    let text = show(Some(false), true);
-    assert!(text.contains("Send (tx): send call (UDP: the device's queue) to device"), "{text}");
+    let text = show(Some(false), true, 0);
+    assert!(!text.contains(NO_CALL), "a socket of UDP that sends nothing: {text}");
+    let text = show(Some(false), true, 1);
+    assert!(text.contains("Send (tx): send call or device queue to device"), "{text}");
     assert!(text.contains(NO_CALL) && text.contains("TCP and UDP over IPv4 and IPv6"), "{text}");
-    let text = show(Some(false), false);
+    let text = show(Some(false), false, 1);
     assert!(text.contains("Send (tx): the device's queue to device"), "{text}");
 }

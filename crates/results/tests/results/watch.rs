@@ -4,10 +4,11 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{
     CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, State, WatchAccount, WatchProcesses,
-    WatchPrograms, WatchResult, WatchSendAccount, WatchSent, WatchSocket, WatchSpread, WatchStage,
-    WatchTimes, WatchUnread, WatchUser, WatchedProcess, WatchedSum,
+    WatchPrograms, WatchResult, WatchSampling, WatchSendAccount, WatchSent, WatchSocket, WatchSpread,
+    WatchStage, WatchTimes, WatchUnread, WatchUser, WatchedProcess, WatchedSum,
 };
 use netfathom_model::verdict::Finding;
+use netfathom_results::quantity::{self, Better, Unit};
 use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
@@ -27,6 +28,32 @@ fn with(name: &str, change: impl FnOnce(&mut WatchResult)) -> netfathom_model::r
 
 fn page(name: &str, change: impl FnOnce(&mut WatchResult)) -> String {
     flat(&contract::sane(&with(name, change)))
+}
+
+#[test]
+fn what_tcp_retransmits_is_a_rate_of_which_less_is_better() {
+    let record = with("watch-tx", |watch| {
+        watch.watched_ns = 60_000_000_000;
+        watch.send.as_mut().unwrap().account.retransmitted = 120;
+    });
+    let all = quantity::of(&record.measurement);
+    let again = all.iter().find(|of| of.name == "retransmitted").unwrap();
+    assert_eq!((again.better, again.unit, &again.trials[..]), (Better::Less, Unit::PerSecond, &[2.0][..]));
+}
+
+#[test]
+fn a_budget_that_the_first_samples_exceed_is_one_for_longer_runs() {
+    let has = |seconds: u64, words: &str| {
+        let text = page("watch-tx", |watch| {
+            watch.plan.budget = Some(0.01);
+            watch.watched_ns = seconds * 1_000_000_000;
+            let (followed_ns, spent_ns) = (100_000_000, seconds * 20_000_000);
+            watch.sampling = Some(WatchSampling { followed_ns, spent_ns, ..WatchSampling::default() });
+        });
+        assert!(text.contains(&format!("(2.00 % of a CPU, {words} 1.00 %)")), "{text}");
+    };
+    has(2, "budget for longer runs");
+    has(60, "over the budget of");
 }
 
 fn redis_benchmark() -> Holder {
@@ -335,6 +362,21 @@ fn a_socket_without_another_end_has_its_own_beside_two_directions_too() {
     });
     let text = flat(&draw::short(&story::of(&record), 80, false));
     assert!(text.contains(" own 127.0.0.1:9922 300 "), "{text}");
+}
+
+#[test]
+fn sockets_that_were_asked_for_are_not_cut() {
+    let record = with("watch-both", |watch| {
+        watch.plan.by_socket = true;
+        let sums = processes(watch, None, &[], 300).sockets;
+        let socket = |n: u16| WatchSocket { peer: Some(format!("10.0.0.2:{}", 40_000 + n)), ..sums.clone() };
+        watch.sockets = (0..8).map(socket).collect();
+        watch.other_sockets = Some(sums.clone());
+    });
+    let page = story::of(&record);
+    let text = draw::short(&page, 80, false);
+    assert_eq!(text.matches("10.0.0.2:4000").count(), 8, "{text}");
+    assert!(text.contains("all others"), "{text}");
 }
 
 #[test]

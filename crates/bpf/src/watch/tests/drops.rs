@@ -1,9 +1,13 @@
 //! What the kernel drops, by its own reason.
 
 use std::net::UdpSocket;
+use std::os::unix::net::UnixDatagram;
 
+use netfathom_model::path::Direction::{Rx, Tx};
 use netfathom_model::record::WatchDrop;
+use netfathom_sys::netns::Namespace;
 use netfathom_testkit::host;
+use socket2::{Domain, Socket, Type};
 
 use super::outgoing::done;
 use super::send::set;
@@ -32,9 +36,22 @@ fn datagrams_that_find_no_room_are_dropped_for_that_reason() {
     (0..SENT).for_each(|_| assert_eq!(client.send_to(&[7; 64], server.local_addr().unwrap()).unwrap(), 64));
     let received = std::iter::from_fn(|| server.recv(&mut [0; 64]).ok()).count() as u64;
     assert!((1..SENT).contains(&received), "{received}");
-    let room =
-        WatchDrop { direction: Direction::Rx, reason: "SOCKET_RCVBUFF".into(), packets: SENT - received };
+    let room = WatchDrop { direction: Rx, reason: "SOCKET_RCVBUFF".into(), packets: SENT - received };
     assert_eq!(watch.drops().unwrap(), [room]);
+}
+
+/// False where that cannot be done.
+fn drop_datagrams(of: &Namespace) -> bool {
+    const RULES: [&str; 3] = [
+        "nft add table inet t",
+        "nft add chain inet t c { type filter hook input priority 0 ; }",
+        "nft add rule inet t c meta l4proto udp drop",
+    ];
+    RULES.iter().all(|rule| done(of, rule))
+}
+
+fn dropped(packets: u64) -> WatchDrop {
+    WatchDrop { direction: Rx, reason: "NETFILTER_DROP".into(), packets }
 }
 
 /// Before the kernel looks for a socket. Of a marked one, those of its host alone.
@@ -42,13 +59,8 @@ fn datagrams_that_find_no_room_are_dropped_for_that_reason() {
 fn datagrams_that_netfilter_drops_are_known_by_their_port() {
     needs_root!();
     const SENT: u64 = 20;
-    const RULES: [&str; 3] = [
-        "nft add table inet t",
-        "nft add chain inet t c { type filter hook input priority 0 ; }",
-        "nft add rule inet t c meta l4proto udp drop",
-    ];
     let hosts = [host(), host()];
-    if !hosts.iter().all(|host| RULES.iter().all(|rule| done(host, rule))) {
+    if !hosts.iter().all(drop_datagrams) {
         return;
     }
     for address in ["127.0.0.1:0", "[::1]:0"] {
@@ -71,11 +83,41 @@ fn datagrams_that_netfilter_drops_are_known_by_their_port() {
                 (0..SENT).for_each(|_| [at, other].into_iter().for_each(|to| send(client, to)));
             }
             thread::sleep(PAUSE);
-            let reason = "NETFILTER_DROP".into();
-            let dropped = WatchDrop { direction: Direction::Rx, reason, packets: SENT };
-            assert_eq!(watch.drops().unwrap(), [dropped], "{address} {by_port}");
+            assert_eq!(watch.drops().unwrap(), [dropped(SENT)], "{address} {by_port}");
         }
     }
+}
+
+/// It had none when it was marked.
+#[test]
+fn the_port_that_a_client_gets_as_it_sends_is_known() {
+    needs_root!();
+    if tracepoint::is_missing(SENDING) {
+        skip!("needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    const SENT: u64 = 20;
+    let host = host();
+    if !drop_datagrams(&host) {
+        return;
+    }
+    let server = host.run(|| UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+    let client = host.run(|| Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap()).unwrap();
+    let client = UdpSocket::from(client);
+    let mut watch = Watch::attach(Selection::Marked, &[Rx, Tx], Detail::default()).unwrap();
+    watch.mark_datagrams(&client).unwrap();
+    let at = server.local_addr().unwrap();
+    assert_eq!(client.send_to(&[7; 64], at).unwrap(), 64);
+    let client = SocketAddr::new(at.ip(), client.local_addr().unwrap().port());
+    (0..SENT).for_each(|_| assert_eq!(server.send_to(&[7; 64], client).unwrap(), 64));
+    thread::sleep(PAUSE);
+    assert_eq!(watch.drops().unwrap(), [dropped(SENT)]);
+}
+
+#[test]
+fn a_port_that_cannot_be_found_out_is_an_error() {
+    needs_root!();
+    let error = attach(None).mark_datagrams(&UnixDatagram::unbound().unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("cannot find out the port of a socket for "), "{error}");
 }
 
 #[test]

@@ -126,6 +126,42 @@ fn a_closed_window_of_the_receiver_shows_as_rwnd() {
 }
 
 #[test]
+fn what_held_a_message_one_after_the_other_has_its_part_each() {
+    needs_root!();
+    needs_times!();
+    const ROUNDS: u64 = 5;
+    const CHUNK: usize = 8000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * LARGE as i32);
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 4 * SMALL);
+    client.set_read_timeout(Some(3 * PAUSE)).unwrap();
+    for _ in 0..ROUNDS {
+        let mut message = vec![0; LARGE];
+        set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
+        server.write_all(&message).unwrap();
+        let mut rest = message.as_mut_slice();
+        // Until only the last segment, which is short, has not come for a while.
+        while let Ok(n) = client.read(rest.split_at_mut(CHUNK.min(rest.len())).0) {
+            rest = &mut rest[n..];
+            thread::sleep(PAUSE / 20);
+        }
+        // What comes back acknowledges: netfathom looks at the socket.
+        client.write_all(&[0]).unwrap();
+        set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 0);
+        client.read_exact(rest).unwrap();
+    }
+    let sums = holds(&watch, ROUNDS, ROUNDS * LARGE as u64);
+    let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap().2;
+    let counted = i128::from(tcp_info::read(server.as_fd()).unwrap().limits.unwrap().window_us) * 1000;
+    let off = i128::from(ROUNDS) * tick_ns() + counted / 10;
+    assert!((of(WatchStage::Rwnd) - counted).abs() < off, "{counted} ns by the kernel: {sums:?}");
+    let pauses = i128::from(ROUNDS) * 3 * PAUSE.as_nanos() as i128;
+    assert!(of(WatchStage::Cork) > pauses * 9 / 10, "{pauses} ns: {sums:?}");
+}
+
+#[test]
 fn a_receiver_with_a_small_buffer_never_had_a_wider_window() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

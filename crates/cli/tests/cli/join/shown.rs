@@ -7,7 +7,7 @@ use netfathom_model::record::State;
 use netfathom_model::verdict::Part;
 
 use super::*;
-use crate::child::{end_within, signal, start};
+use crate::child::{end_within, signal, start, until_holds};
 
 /// How the clock of the sender is behind all others here, unless it is ahead.
 const BEHIND_NS: i64 = 20_000_000_000;
@@ -170,6 +170,13 @@ fn packets_without_a_time_are_joined_and_make_none() {
     assert!(reply.cause.contains("simple packets of pcapng"), "{reply:?}");
 }
 
+/// Whether all of its threads sleep (/proc/PID/task/*/stat).
+fn is_asleep(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut stats = tasks.map(|task| fs::read_to_string(task.path().join("stat")).unwrap_or_default());
+    stats.all(|stat| stat.contains(") S "))
+}
+
 #[test]
 fn ctrl_c_ends_what_waits_for_a_pipe_and_keeps_no_part_of_a_pair() {
     let files = Files::new();
@@ -187,7 +194,7 @@ fn ctrl_c_ends_what_waits_for_a_pipe_and_keeps_no_part_of_a_pair() {
         let mut child = start(command.stdin(Stdio::piped()));
         child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
         // As far as it can come.
-        std::thread::sleep(Duration::from_millis(700));
+        until_holds("its wait for the pipe", || record(kept.path()).is_some() && is_asleep(child.id()));
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was asked to");
         // What is left of it if it is killed.
         let left = record(kept.path()).unwrap();

@@ -1,5 +1,6 @@
 //! What is watched, and by whom.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use netfathom_testkit::copy_program;
@@ -174,11 +175,13 @@ pub(super) fn with_capabilities(test: &str, dir: &Path, capabilities: &str, args
     command.args(SETPRIV.split_ascii_whitespace());
     command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]).arg(&program).arg("watch");
     command.args(args.split_ascii_whitespace()).arg("--out").arg(dir);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok();
-    if child.is_none() {
-        skipped(test, "needs setpriv: apt-get install util-linux");
+    match command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+        Err(why) if why.kind() == ErrorKind::NotFound => {
+            skipped(test, "needs setpriv: apt-get install util-linux");
+            None
+        }
+        child => Some(child.unwrap()),
     }
-    child
 }
 
 /// The server is root's. What `packaging/systemd` grants is enough to see it.

@@ -62,23 +62,38 @@ fn processors(cpus: &Path, into: &mut Reading) {
             into.put(name, value);
         }
     }
-    let disabled = names(cpus).into_iter().filter_map(|cpu| {
-        let number = number(cpu.strip_prefix("cpu")?)?;
-        Some((number.to_string(), disabled_states(&cpus.join(&cpu).join("cpuidle"))?))
-    });
-    if let Some(value) = grouped(disabled) {
-        into.put("cpuidle.disabled", value);
+    type Read = fn(&Path) -> Option<String>;
+    let idle = [("cpuidle.disabled", disabled_states as Read), ("cpuidle.exit_latency_us", exit_latency_us)];
+    for (name, read) in idle {
+        let of = |cpu: String| {
+            let number = number(cpu.strip_prefix("cpu")?)?;
+            Some((number.to_string(), read(&cpus.join(&cpu).join("cpuidle"))?))
+        };
+        if let Some(value) = grouped(names(cpus).into_iter().filter_map(of)) {
+            into.put(name, value);
+        }
     }
 }
 
 /// The idle states that a processor may not enter; `None` where it has no such states.
 fn disabled_states(folder: &Path) -> Option<String> {
     let states = names(folder);
-    let off =
-        states.iter().filter(|state| words(&folder.join(state).join("disable")).is_ok_and(|d| d != "0"));
+    let off = states.iter().filter(|state| is_disabled(&folder.join(state)));
     let off: Vec<String> = off.filter_map(|state| words(&folder.join(state).join("name")).ok()).collect();
     let names = if off.is_empty() { "none".to_owned() } else { off.join("+") };
     (!states.is_empty()).then_some(names)
+}
+
+/// What the driver reckons with to leave the deepest state that a processor may enter; `None` where that is unknown.
+fn exit_latency_us(folder: &Path) -> Option<String> {
+    let states = names(folder).into_iter().map(|state| folder.join(state));
+    let enabled = states.filter(|state| !is_disabled(state));
+    let latencies = enabled.filter_map(|state| words(&state.join("latency")).ok()?.parse::<u64>().ok());
+    latencies.max().map(|us| us.to_string())
+}
+
+fn is_disabled(state: &Path) -> bool {
+    words(&state.join("disable")).is_ok_and(|disable| disable != "0")
 }
 
 /// Counts the rules of the calling thread's network namespace.
@@ -114,12 +129,16 @@ mod tests {
     fn processors_that_differ_are_named() {
         let root = tempfile::tempdir().unwrap();
         for (cpu, off) in [(0, "0"), (1, "1"), (10, "1")] {
-            let state = root.path().join(format!("cpu{cpu}/cpuidle/state2"));
+            let idle = root.path().join(format!("cpu{cpu}/cpuidle"));
+            let (light, state) = (idle.join("state1"), idle.join("state2"));
             let policy = root.path().join(format!("cpufreq/policy{cpu}"));
+            fs::create_dir_all(&light).unwrap();
             fs::create_dir_all(&state).unwrap();
             fs::create_dir_all(&policy).unwrap();
             fs::write(state.join("disable"), off).unwrap();
             fs::write(state.join("name"), "C6\n").unwrap();
+            fs::write(state.join("latency"), "133\n").unwrap();
+            fs::write(light.join("latency"), "2\n").unwrap();
             fs::write(policy.join("affected_cpus"), cpu.to_string()).unwrap();
             fs::write(policy.join("scaling_governor"), "performance\n").unwrap();
         }
@@ -127,5 +146,6 @@ mod tests {
         processors(root.path(), &mut reading);
         assert_eq!(reading.values["cpu.governor"], "performance");
         assert_eq!(reading.values["cpuidle.disabled"], "none (0), C6 (1, 10)");
+        assert_eq!(reading.values["cpuidle.exit_latency_us"], "133 (0), 2 (1, 10)");
     }
 }

@@ -119,17 +119,11 @@ fn end_what_is_left(grace: Duration) {
     let killed_at = Instant::now() + grace;
     let deadline = killed_at + LONGEST;
     let mut asked_at = None;
-    let living = || -> io::Result<Vec<u32>> {
-        let all = process::descendants(std::process::id())?;
-        Ok(all.into_iter().filter(|&pid| process::lives(pid)).collect())
-    };
-    while let Ok(left) = living()
-        && !left.is_empty()
-        && Instant::now() < deadline
-    {
+    while process::reap_all().unwrap_or(false) && Instant::now() < deadline {
         let signal = if Instant::now() >= killed_at { SIGKILL } else { SIGTERM };
         if signal == SIGKILL || asked_at.is_none_or(|at: Instant| at.elapsed() >= ASKED_AGAIN) {
             asked_at = Some(Instant::now());
+            let left = process::descendants(std::process::id()).unwrap_or_default();
             for process in left.into_iter().filter_map(|pid| Process::open(pid).ok()) {
                 // Who has ended in the meantime needs none.
                 let _ = process.signal(signal);

@@ -11,13 +11,16 @@ use super::{limited, works};
 /// Two to isolate, and as many for everything else.
 const ENOUGH_TO_ISOLATE: usize = 4;
 const MOST_NAMED: usize = 3;
+/// Most drivers have 1 or 2 for C1, in which a CPU only halts.
+const LIGHT_US: u64 = 2;
 
 pub(super) fn rows(environment: &Environment) -> Vec<HostRow> {
     let setting = |name: &str| environment.settings.host.get(name).map(String::as_str);
     let own = |name: &str| setting(name).filter(|_| !environment.virtualised);
+    let idle = own("cpuidle.driver").zip(setting("cpuidle.exit_latency_us"));
     let rows = [
         setting("cpu.governor").map(governor),
-        own("cpuidle.driver").zip(setting("cpuidle.disabled")).map(|(driver, off)| idle_states(driver, off)),
+        idle.map(|(driver, us)| idle_states(driver, us)),
         own("cpu.smt").and_then(smt),
         setting("cpu.isolated").and_then(|cpus| isolated(cpus, environment.cpus)),
         mitigations(&environment.mitigations),
@@ -33,14 +36,16 @@ fn governor(name: &str) -> HostRow {
     limited("governor", name, reason, "cpupower frequency-set --governor performance")
 }
 
-/// `off`: the states that are disabled, with the CPUs where these differ.
-fn idle_states(driver: &str, off: &str) -> HostRow {
+/// `us`: the exit latency of the deepest state that is enabled, with the CPUs where these differ: `2 (0), 133 (1, 2)`.
+fn idle_states(driver: &str, us: &str) -> HostRow {
     const NAME: &str = "idle states";
-    let detail = format!("{driver}, disabled: {off}");
-    if !off.contains("none") {
+    let detail = format!("{driver}, exit latency of the deepest enabled state (µs): {us}");
+    let outside = us.split(['(', ')']).step_by(2);
+    let latencies = outside.filter_map(|us| us.trim_matches([' ', ',']).parse::<u64>().ok());
+    if latencies.max().is_some_and(|us| us <= LIGHT_US) {
         return works(NAME, detail);
     }
-    let reason = "an idle CPU takes long to leave a deep state, which is in the time to receive (microseconds: cpuidle/state*/latency)";
+    let reason = "an idle CPU takes that long to leave its deepest state, which is in the time to receive";
     let remedy = r"keep it in the lightest state while you measure: exec 3> /dev/cpu_dma_latency && printf '\0\0\0\0' >&3";
     limited(NAME, &detail, reason, remedy)
 }
@@ -102,7 +107,7 @@ mod tests {
     const SLOW: [(&str, &str); 5] = [
         ("cpu.governor", "powersave (0, 1), performance (2)"),
         ("cpuidle.driver", "intel_idle"),
-        ("cpuidle.disabled", "C6 (1), none (0)"),
+        ("cpuidle.exit_latency_us", "2 (0, 2), 133 (1, 3)"),
         ("cpu.smt", "on"),
         ("cpu.isolated", ""),
     ];
@@ -115,7 +120,7 @@ mod tests {
         let fast = [
             ("cpu.governor", "performance"),
             ("cpuidle.driver", "intel_idle"),
-            ("cpuidle.disabled", "C1E+C6"),
+            ("cpuidle.exit_latency_us", "0 (0, 4), 2 (1)"),
             ("cpu.smt", "off"),
             ("cpu.isolated", "2-3"),
         ];

@@ -99,7 +99,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
             result.late_looks = result.late;
             self.watch.follow_datagrams()?;
         }
-        if let Some(process) = &self.process {
+        if let Some(process) = &mut self.process {
             (result.unmarked, result.late) = (process.unmarked, process.late);
             result.late_looks = process.late_looks;
             result.found = Some(process.found());

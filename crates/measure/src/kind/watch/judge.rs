@@ -21,7 +21,7 @@ pub const MOST_UNTIMED: f64 = 0.05;
 /// So few are no share of all: the first message of each thread has no times either.
 const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 15] = [
+const RULES: [Rule<WatchResult>; 16] = [
     Rule::<WatchResult>::void(
         0.0,
         |r| flag(came(r) == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
@@ -88,6 +88,12 @@ const RULES: [Rule<WatchResult>; 15] = [
         let of = &r[0].account;
         why(of.seen, &of.outcomes(), ("unread", of.unread()))
     }),
+    Rule::degraded(
+        MOST_UNTIMED,
+        |r| r.account.missed_events as f64 / (came(r) + sent(r)).max(1) as f64,
+        percent,
+        "netfathom's programs missed events, as many as {} of the messages: some have no times, or too long ones",
+    ),
     Rule::degraded(
         MOST_UNTIMED,
         share_not_found,
@@ -213,7 +219,7 @@ fn nothing_came(result: &WatchResult) -> String {
 
 /// What the kernel dropped came to no socket.
 fn dropped_before(result: &WatchResult) -> Option<String> {
-    let dropped = dropped(result)?;
+    let dropped = dropped(result).next()?;
     Some(format!("the kernel dropped {}: {}; {}", dropped.evidence, dropped.cause, dropped.remedy))
 }
 
@@ -235,22 +241,20 @@ fn no_sender(result: &WatchResult) -> String {
     if plan.awaits() && result.reader.is_none() {
         return "no process of the target was there (`ps -eo pid,comm` lists processes)".into();
     }
-    if result.sampling.is_some() {
-        return "give it more of a CPU (--budget)".into();
-    }
     match plan.target {
+        WatchTarget::Port(port) if !has_port(port) => format!(
+            "no server has port {port} in this network namespace (`ss -tulnp` lists those that listen); those of other network namespaces are watched too (`lsns -t net`)"
+        ),
+        _ if result.sampling.is_some() => "give it more of a CPU (--budget)".into(),
         WatchTarget::All => "no socket of TCP or UDP on this host got one (`ss -tunap` lists them)".into(),
         WatchTarget::Port(port) if listening_ports("self").contains(&port) => {
             format!(
                 "a server has port {port}, and no client sent to it, or its queue of new connections is full (`nstat -az TcpExtListenOverflows`)"
             )
         }
-        WatchTarget::Port(port) if is_udp_port(port) => {
+        WatchTarget::Port(port) => {
             format!("a UDP socket has port {port}: did a client send (`tcpdump -ni any udp port {port}`)?")
         }
-        WatchTarget::Port(port) => format!(
-            "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
-        ),
         _ if plan.follows_unix() => {
             "does that process have a socket (`ss -tunxap`), and did the other end send?".into()
         }
@@ -266,6 +270,10 @@ fn no_sender(result: &WatchResult) -> String {
             .into()
         }
     }
+}
+
+fn has_port(port: u16) -> bool {
+    is_udp_port(port) || listening_ports("self").contains(&port)
 }
 
 /// How many Unix sockets the first process has, and how many sockets.

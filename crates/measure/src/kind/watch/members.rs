@@ -163,15 +163,22 @@ fn is_in(path: &str, of: &str) -> bool {
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A directory of cgroups is meant as well as the path in the hierarchy that is mounted there.
-fn in_hierarchy(typed: &str) -> String {
+/// Where hierarchies of cgroups are mounted.
+fn hierarchies() -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let places = mounts.lines().filter_map(|line| {
+    let place = |line: &str| {
         let mut words = line.split(' ').skip(1);
         let (place, kind) = (words.next()?, words.next()?);
-        matches!(kind, "cgroup" | "cgroup2").then_some(place)
-    });
-    let rests = places.filter_map(|place| typed.strip_prefix(place).filter(|rest| rest.starts_with('/')));
+        matches!(kind, "cgroup" | "cgroup2").then(|| place.to_owned())
+    };
+    mounts.lines().filter_map(place).collect()
+}
+
+/// A directory of cgroups is meant as well as the path in the hierarchy that is mounted there.
+fn in_hierarchy(typed: &str) -> String {
+    let places = hierarchies();
+    let rest = |place: &String| typed.strip_prefix(place.as_str()).filter(|rest| rest.starts_with('/'));
+    let rests = places.iter().filter_map(rest);
     format!("/{}", rests.min_by_key(|rest| rest.len()).unwrap_or(typed).trim_matches('/'))
 }
 
@@ -179,8 +186,12 @@ fn by_cgroup(typed: &str) -> Result<Members, WatchRunError> {
     let path = in_hierarchy(typed);
     let mut members = Members::Cgroup(path.clone());
     if members.now().is_empty() {
-        let why = "no process is in it; /proc/PID/cgroup has the path of a process, `systemd-cgls` lists all"
-            .into();
+        let places = hierarchies();
+        let is_there = places.iter().any(|place| Path::new(&format!("{place}{path}")).is_dir());
+        let wrong =
+            if is_there || places.is_empty() { "no process is in it" } else { "there is no such cgroup" };
+        let why =
+            format!("{wrong}; /proc/PID/cgroup has the path of a process, `systemd-cgls` lists all cgroups");
         return Err(WatchRunError::Target { what: format!("the cgroup {path}"), why });
     }
     Ok(members)
@@ -273,13 +284,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cgroup_without_a_process_is_refused() {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let place = mounts
-            .lines()
-            .find(|line| line.contains(" cgroup"))
-            .map_or("", |line| line.split(' ').nth(1).unwrap());
+    fn a_cgroup_that_is_not_there_is_refused() {
+        let places = hierarchies();
+        let place = places.first().map_or("", String::as_str);
         let refused = by_cgroup(&format!("{place}/missing.slice/")).unwrap_err().to_string();
-        assert!(refused.contains("the cgroup /missing.slice: no process"), "{refused}");
+        let why = if places.is_empty() { "no process is in it" } else { "there is no such cgroup" };
+        assert!(refused.contains(&format!("the cgroup /missing.slice: {why}")), "{refused}");
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Watched {
     first: Option<WatchedProcess>,
     /// Sockets that were looked at, by their inodes.
     known: BTreeMap<u32, BTreeSet<u64>>,
+    /// How many these are, as processes may share some; `None` since they changed.
+    sockets: Option<u64>,
     /// The ports that they send to; `None`: those of a server's clients too, each another.
     receivers: Option<BTreeSet<u16>>,
     pub unmarked: u64,
@@ -56,6 +58,7 @@ impl Watched {
             awaits,
             first,
             known: BTreeMap::new(),
+            sockets: None,
             receivers: Some(BTreeSet::new()),
             unmarked: 0,
             late: 0,
@@ -72,12 +75,12 @@ impl Watched {
         self.first.clone()
     }
 
-    /// What the last look found. Processes may share a socket.
-    pub fn found(&self) -> WatchFound {
-        let sockets: BTreeSet<u64> = self.known.values().flatten().copied().collect();
+    /// What the last look found.
+    pub fn found(&mut self) -> WatchFound {
+        let all = || self.known.values().flatten().collect::<BTreeSet<_>>().len() as u64;
         WatchFound {
             processes: self.known.len() as u64,
-            sockets: sockets.len() as u64,
+            sockets: *self.sockets.get_or_insert_with(all),
             late_processes: self.late_processes,
         }
     }
@@ -107,6 +110,7 @@ impl Watched {
         for pid in ended {
             watch.forget_process(pid);
             self.known.remove(&pid);
+            self.sockets = None;
         }
         let late = self.late;
         for &pid in &now {
@@ -131,23 +135,28 @@ impl Watched {
             // Of a process that has ended there are none.
             now => now.unwrap_or_default(),
         };
-        let is_known = |inode| self.known.values().any(|of| of.contains(&inode));
-        let opened: BTreeSet<RawFd> = now.iter().filter(|of| !is_known(of.0)).map(|of| of.1).collect();
-        let is_found = self.known.contains_key(&pid) && watch.finds_datagrams();
-        let known = self.known.entry(pid).or_default();
-        known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
-        let new: Vec<RawFd> =
-            now.into_iter().filter(|(inode, _)| known.insert(*inode)).map(|(_, number)| number).collect();
+        let now: BTreeMap<u64, RawFd> = now.into_iter().collect();
+        let known = self.known.get(&pid);
+        if known.is_some_and(|known| known.iter().eq(now.keys())) {
+            return Ok(());
+        }
+        let is_found = known.is_some() && watch.finds_datagrams();
+        let is_new = |inode: &u64| known.is_none_or(|known| !known.contains(inode));
+        let is_opened = |inode: &u64| !self.known.values().any(|of| of.contains(inode));
+        let new = now.iter().filter(|(inode, _)| is_new(inode));
+        let new: Vec<(RawFd, bool)> = new.map(|(inode, &number)| (number, is_opened(inode))).collect();
+        self.known.insert(pid, now.into_keys().collect());
+        self.sockets = None;
         if new.is_empty() {
             return Ok(());
         }
         let Ok(process) = Process::open(pid) else { return Ok(()) };
         let serving = listening_ports(&pid.to_string());
-        for number in new {
+        for (number, is_opened) in new {
             let marked = match process.descriptor(number) {
                 Ok(socket) if is_tcp(&socket) => self.mark_stream(watch, &socket.into(), &serving),
                 Ok(socket) if is_udp(&socket) => {
-                    self.late += u64::from(self.looked && !is_found && opened.contains(&number));
+                    self.late += u64::from(self.looked && !is_found && is_opened);
                     watch.mark_datagrams(&socket)
                 }
                 Ok(socket) if is_unix(&socket) => watch.mark_unix(&socket),

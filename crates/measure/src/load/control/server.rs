@@ -12,8 +12,8 @@ use netfathom_sys::random;
 
 use super::line::{Lines, Writer};
 use super::protocol::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
-use super::talk::Talk;
-use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
+use super::talk::{Pulse, Talk};
+use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR};
 
 mod door;
 
@@ -61,6 +61,11 @@ impl Link {
             FromSender::End(_) => "an end",
         };
         self.lines.garbage(awaited, format!("{name} came"))
+    }
+
+    /// Tells the sender what has arrived so far, where that is due.
+    fn tell(&mut self, pulse: &mut Pulse, delivered: impl FnOnce() -> u64) -> Result<(), ControlError> {
+        pulse.give(|| self.writer.say(&FromSink::Seen { delivered: delivered() }))
     }
 }
 
@@ -131,7 +136,7 @@ impl Welcomed {
             if stop.load(Relaxed) {
                 return Err(ControlError::Stopped);
             }
-            match self.link.lines.poll(SEEN_EVERY, awaited)? {
+            match self.link.lines.poll(Pulse::EVERY, awaited)? {
                 Some(FromSender::Begin { start_ns }) => {
                     if start_ns > LATEST_NS {
                         let what = format!("a clock of {start_ns} ns since its start");
@@ -183,24 +188,23 @@ impl Conversation {
         stop: &AtomicBool,
     ) -> Result<Ended, ControlError> {
         let awaited = "a sign of life";
-        let mut seen = Ticks::default();
-        let mut alive = Instant::now();
+        let mut pulse = Pulse::begin();
         while !stop.load(Relaxed) {
             if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Err(ControlError::Overdue { peer: self.link.lines.peer });
             }
-            seen.tell(&mut self.link, &mut delivered)?;
-            match self.link.lines.poll(seen.next_in(), awaited)? {
-                Some(FromSender::Alive) => alive = Instant::now(),
+            self.link.tell(&mut pulse, &mut delivered)?;
+            match self.link.lines.poll(pulse.due_in(), awaited)? {
+                Some(FromSender::Alive) => pulse.heard(),
                 Some(FromSender::End(sent)) => {
                     let planned = self.link.hello.planned;
                     return match sent.excess(planned) {
-                        None => Ok(Ended { link: self.link, seen, sent }),
+                        None => Ok(Ended { link: self.link, pulse, sent }),
                         Some(what) => Err(ControlError::Implausible { peer: self.link.lines.peer, what }),
                     };
                 }
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
-                None if alive.elapsed() > LOST_AFTER => {
+                None if pulse.is_lost(LOST_AFTER) => {
                     let peer = self.link.lines.peer;
                     return Err(ControlError::Silent { peer, awaited, within: LOST_AFTER });
                 }
@@ -211,31 +215,11 @@ impl Conversation {
     }
 }
 
-/// When the next sign of life is due.
-#[derive(Debug, Default)]
-struct Ticks {
-    last: Option<Instant>,
-}
-
-impl Ticks {
-    fn next_in(&self) -> Duration {
-        self.last.map_or(Duration::ZERO, |last| SEEN_EVERY.saturating_sub(last.elapsed()))
-    }
-
-    fn tell(&mut self, link: &mut Link, delivered: impl FnOnce() -> u64) -> Result<(), ControlError> {
-        if self.next_in().is_zero() {
-            self.last = Some(Instant::now());
-            link.writer.say(&FromSink::Seen { delivered: delivered() })?;
-        }
-        Ok(())
-    }
-}
-
 /// A sender that has sent all and waits for what arrived.
 #[derive(Debug)]
 pub struct Ended {
     link: Link,
-    seen: Ticks,
+    pulse: Pulse,
     pub sent: SendTotals,
 }
 
@@ -257,7 +241,7 @@ impl Ended {
             if now >= self.sent.accepted || quiet || started.elapsed() >= DRAIN_MOST {
                 return Ok(());
             }
-            self.seen.tell(&mut self.link, &mut delivered)?;
+            self.link.tell(&mut self.pulse, &mut delivered)?;
             match self.link.lines.poll(POLL_EVERY, awaited)? {
                 None | Some(FromSender::Alive) => {}
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),

@@ -142,7 +142,7 @@ impl Talk {
     }
 }
 
-/// The signs of life of a trial, on either side.
+/// The signs of life of a trial or a load, on either side.
 #[derive(Debug)]
 pub struct Pulse {
     heard: Instant,
@@ -169,18 +169,28 @@ impl Pulse {
         Self::EVERY.saturating_sub(self.spoke.elapsed())
     }
 
-    /// Gives one by this word, where it is due.
-    pub fn speak(&mut self, talk: &Talk, alive: &impl Serialize) -> Result<(), ControlError> {
+    /// Whether the peer has given none for so long.
+    pub fn is_lost(&self, after: Duration) -> bool {
+        self.heard.elapsed() > after
+    }
+
+    /// Gives one by what is done here, where it is due.
+    pub fn give(&mut self, say: impl FnOnce() -> Result<(), ControlError>) -> Result<(), ControlError> {
         if self.due_in().is_zero() {
-            talk.say(alive)?;
+            say()?;
             self.spoke = Instant::now();
         }
         Ok(())
     }
 
+    /// Gives one by this word, where it is due.
+    pub fn speak(&mut self, talk: &Talk, alive: &impl Serialize) -> Result<(), ControlError> {
+        self.give(|| talk.say(alive))
+    }
+
     /// The same, as long as the peer gives some.
     pub fn go_on(&mut self, talk: &Talk, alive: &impl Serialize) -> Result<(), ControlError> {
-        if self.heard.elapsed() > Self::LOST_AFTER {
+        if self.is_lost(Self::LOST_AFTER) {
             return Err(talk.silent("a sign of life", Self::LOST_AFTER));
         }
         self.speak(talk, alive)

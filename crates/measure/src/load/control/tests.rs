@@ -96,7 +96,7 @@ fn the_whole_conversation() {
         session.begin(77).unwrap();
         let peer = std::sync::Arc::clone(&session.peer);
         // Longer than either side waits for a sign of life.
-        thread::sleep(LOST_AFTER + SEEN_EVERY * 2);
+        thread::sleep(LOST_AFTER + Pulse::EVERY * 2);
         assert!(!peer.lost.load(Relaxed));
         assert_eq!(peer.delivered.load(Relaxed), 990);
         assert_eq!(session.end(SENT).unwrap(), tally(991));
@@ -176,7 +176,7 @@ fn becomes(state: &AtomicBool, within: Duration) -> bool {
 fn a_sender_that_vanishes_is_noticed() {
     let watches = |listener: &Listener| running(listener).watch(|| 0, &AtomicBool::new(false));
     between(watches, |session, sink| {
-        thread::sleep(SEEN_EVERY);
+        thread::sleep(Pulse::EVERY);
         let start = Instant::now();
         drop(session);
         let error = sink.join().unwrap().unwrap_err();

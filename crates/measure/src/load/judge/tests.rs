@@ -114,6 +114,16 @@ fn a_load_that_was_late_and_uneven_has_one_advice() {
 }
 
 #[test]
+fn the_limit_of_missed_slots_changes_no_advice() {
+    let rustc = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let advice = |waited_ns, missed| free_sender([load(waited_ns, rustc.clone(), 0)].iter(), missed);
+    for waited_ns in [0, 3] {
+        let [below, beyond] = [0.9, 1.1].map(|of| advice(waited_ns, of * MOST_MISSED));
+        assert_eq!((below.contains("rustc (pid 3121)"), below), (waited_ns > 0, beyond));
+    }
+}
+
+#[test]
 fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
     let rustc = || named("rustc", 3121);

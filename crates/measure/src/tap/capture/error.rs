@@ -43,12 +43,12 @@ pub enum CaptureTapError {
     #[error("{} ended without its counts: {output}; the trial has no capture", .program.display())]
     NoCounts { program: PathBuf, output: String },
     /// The program says that it captured more than is in the file: it does not look whether
-    /// its writing succeeds.
+    /// its writing succeeds. `why` it ends there, in parentheses, if its last packet is not whole.
     #[error(
-        "{} holds {kept} of the {captured} packets that tcpdump captured: is the disk full? \
+        "{} holds {kept} of the {captured} packets that tcpdump captured{why}: is the disk full? \
          (df {})", .file.display(), .file.display()
     )]
-    FileTooShort { file: PathBuf, kept: u64, captured: u64 },
+    FileTooShort { file: PathBuf, kept: u64, captured: u64, why: String },
 }
 
 fn file_remedy(source: &io::Error) -> &'static str {

@@ -11,7 +11,6 @@ use std::io::{self, BufRead, BufReader, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -21,7 +20,6 @@ use netfathom_capture::packet::Packets;
 use netfathom_capture::reader::CaptureReader;
 use netfathom_sys::child;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::process::{Process, Waited};
 
 use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task};
 
@@ -34,6 +32,8 @@ const STANDS_STILL: Duration = Duration::from_millis(2500);
 /// Between two questions for its counts.
 const LOOK: Duration = Duration::from_millis(100);
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
+/// Between two looks whether it has ended.
+const SOON: Duration = Duration::from_millis(5);
 
 pub struct TcpdumpCapture {
     program: PathBuf,
@@ -149,7 +149,7 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(no_program)?;
     // What it says is less than a pipe holds.
-    if !ends(&child, BEGINS_WITHIN) {
+    if !ends(&mut child, BEGINS_WITHIN) {
         let _ = child.kill();
         let _ = child.wait();
         let source = io::Error::new(io::ErrorKind::TimedOut, "it does not print its version");
@@ -162,27 +162,28 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     Ok(text.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
 }
 
-/// Whether a program ends within a time; it is still to be waited for.
-fn ends(child: &Child, within: Duration) -> bool {
-    let wait = |process: Process| process.wait(within, &AtomicBool::new(false));
-    Process::open(child.id()).and_then(wait).is_ok_and(|waited| waited == Waited::Ended)
+/// Whether a program ends within a time. Its status is kept for who waits for it.
+fn ends(child: &mut Child, within: Duration) -> bool {
+    let deadline = Instant::now() + within;
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < deadline => thread::sleep(SOON),
+            looked => return matches!(looked, Ok(Some(_))),
+        }
+    }
 }
 
-/// Counts the whole packets in a capture.
-fn whole_packets(mut file: &File) -> io::Result<u64> {
-    file.rewind()?;
+/// Counts the whole packets in a capture, up to its end or what cannot be read.
+fn whole_packets(mut file: &File) -> (u64, Result<(), CaptureError>) {
     let mut packets = 0;
-    let read = CaptureReader::new(file).and_then(|mut capture| {
+    let rewound = file.rewind().map_err(|source| CaptureError::Io { offset: 0, source });
+    let read = rewound.and_then(|()| CaptureReader::new(file)).and_then(|mut capture| {
         while capture.next_packet()?.is_some() {
             packets += 1;
         }
         Ok(())
     });
-    match read {
-        Err(CaptureError::Io { source, .. }) => Err(source),
-        // Of a full disk it ends anywhere.
-        _ => Ok(packets),
-    }
+    (packets, read)
 }
 
 impl TcpdumpCapture {
@@ -190,13 +191,13 @@ impl TcpdumpCapture {
         self.drain()?;
         let _ = child::interrupt(&mut self.child);
         let counts = self.counts(ENDS_WITHIN)?;
-        ends(&self.child, ENDS_WITHIN);
+        ends(&mut self.child, ENDS_WITHIN);
         self.end();
-        let kept = whole_packets(&self.file)
-            .map_err(|source| CaptureTapError::File { file: self.path.clone(), source })?;
+        let (kept, read) = whole_packets(&self.file);
         if kept != counts.captured {
-            let file = self.path.clone();
-            return Err(CaptureTapError::FileTooShort { file, kept, captured: counts.captured });
+            let (file, captured) = (self.path.clone(), counts.captured);
+            let why = read.map_or_else(|why| format!(" ({why})"), |()| String::new());
+            return Err(CaptureTapError::FileTooShort { file, kept, captured, why });
         }
         Ok(Captured {
             by: self.version.clone(),
@@ -322,6 +323,8 @@ impl TcpdumpCounts {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
@@ -335,5 +338,35 @@ mod tests {
         assert_eq!(TcpdumpCounts::parse(one), Some(counts));
         assert_eq!(TcpdumpCounts::parse(one).unwrap().lost(), Some(20.0 / 30.0));
         assert_eq!(TcpdumpCounts::parse("tcpdump: cannot"), None);
+    }
+
+    #[test]
+    fn the_end_of_a_program_is_seen() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(!ends(&mut child, Duration::ZERO));
+        child.kill().unwrap();
+        assert!(ends(&mut child, ENDS_WITHIN));
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_capture_is_counted_up_to_what_cannot_be_read() {
+        let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+        // Version 2.4, Ethernet, times in nanoseconds; a packet of 4 bytes.
+        let header = words(&[0xa1b2_3c4d, 2 | (4 << 16), 0, 0, 256, 1]);
+        let packet = words(&[1, 0, 4, 4, 0]);
+        let counted = |last: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&[&header[..], &packet, &packet, last].concat()).unwrap();
+            let (packets, read) = whole_packets(&file);
+            (packets, read.map_err(|why| why.to_string()))
+        };
+        assert_eq!(counted(&[]), (2, Ok(())));
+        let why = |last: &[u8]| counted(last).1.unwrap_err();
+        assert!(why(&packet[..7]).contains("the file ends within a packet"));
+        assert!(why(&words(&[1, 0, 9, 4, 0])).contains("claims 9 captured bytes of the 4"));
+        let closed_to_reading = tempfile::NamedTempFile::new().unwrap();
+        let file = File::options().write(true).open(closed_to_reading.path()).unwrap();
+        assert!(matches!(whole_packets(&file), (0, Err(CaptureError::Io { .. }))));
     }
 }

@@ -54,10 +54,11 @@ impl WatchTimes {
         histogram(self.grain, self.negative, &self.buckets)
     }
 
-    /// The middle of the bucket that holds it; 0 if `n` is.
+    /// The middle of the bucket that holds each; 0 if `n` is.
     #[must_use]
-    pub fn quantile_ns(&self, q: f64) -> i64 {
-        self.histogram().quantile(q).unwrap_or(0)
+    pub fn quantiles_ns<const N: usize>(&self, all: [f64; N]) -> [i64; N] {
+        let histogram = self.histogram();
+        all.map(|q| histogram.quantile(q).unwrap_or(0))
     }
 
     /// Both together.

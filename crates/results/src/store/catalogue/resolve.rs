@@ -37,8 +37,13 @@ pub enum ResolveError {
 }
 
 /// The run that is called `name`: by a path, by the name of its directory in `out` or a beginning of it that no other
-/// has, by its short id, by a tag, or as `last` and `last~1`. `-`, standard input, stays what it is.
+/// has, by its short id, by a tag, or as `last` and `last~1`. `-`, standard input, stays what it is, and
+/// `/dev/stdin` is the same.
 pub fn resolve(out: &Path, name: &Path) -> Result<PathBuf, ResolveError> {
+    // To open a FIFO by that name would wait for another writer.
+    if name == Path::new("/dev/stdin") {
+        return Ok("-".into());
+    }
     let by_path = |path: &Path| path.is_file() || path.join(RECORD_FILE).is_file();
     let text = name.to_str().filter(|text| !matches!(*text, "" | "-" | "." | ".."));
     let Some(text) = text.filter(|_| !by_path(name)) else { return Ok(name.to_owned()) };

@@ -1,6 +1,8 @@
 //! A comparison.
 
 mod pictures;
+mod thresholds;
+mod values;
 mod words;
 
 use std::cmp::Reverse;
@@ -56,7 +58,8 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
 
 /// What came of the thresholds, if there are any. As every answer it is wrapped, not cut.
 pub(crate) fn answer(comparison: &Comparison, gates: &Gates) -> String {
-    let answer = words::worst(comparison, gates).map(|gate| words::gate_answer(comparison, gate, gates));
+    let answer =
+        thresholds::worst(comparison, gates).map(|gate| thresholds::gate_answer(comparison, gate, gates));
     let answer = answer.unwrap_or_else(|| words::answer(comparison));
     let outcome = comparison.forced.then(|| format!("forced: {}: ", outcome(comparison, gates).1));
     outcome.unwrap_or_default() + &answer
@@ -67,10 +70,10 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 }
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
-    if let Some(gate) = words::worst(comparison, gates) {
-        let remedy = words::remedy(comparison, gate);
+    if let Some(gate) = thresholds::worst(comparison, gates) {
+        let remedy = thresholds::remedy(comparison, gate);
         let remedy = remedy.map(|remedy| format!("{remedy}; under --strict it is a failure (exit status 6)"));
-        let remarks = [remedy, words::others(comparison, gates)];
+        let remarks = [remedy, thresholds::others(comparison, gates)];
         remarks.iter().flatten().for_each(|remark| page.bullet(remark));
     }
     comparison.obstacles.iter().for_each(|obstacle| page.bullet(obstacle));
@@ -123,7 +126,7 @@ pub(crate) fn label(comparison: &Comparison, gates: &Gates) -> (Style, &'static 
 }
 
 fn outcome(comparison: &Comparison, gates: &Gates) -> (Style, &'static str) {
-    if let Some(gate) = words::worst(comparison, gates) {
+    if let Some(gate) = thresholds::worst(comparison, gates) {
         return match gate.passage {
             Passage::Beyond => (Style::Bad, "FAIL"),
             Passage::Within => (Style::Good, "PASS"),
@@ -207,14 +210,14 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
 /// is worse than the best of all quantities stands behind them.
 fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
     let figures = |q: &Compared| {
-        let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
+        let (a, b) = (values::value(q.unit, q.a_mean), values::value(q.unit, q.b_mean));
         let outcome = match gates.tested(&q.name) {
-            Some(gate) if q.outcome == Outcome::CannotTell => words::passage(gate.passage).to_owned(),
-            Some(gate) => format!("{}; {}", q.outcome.name(), words::passage(gate.passage)),
+            Some(gate) if q.outcome == Outcome::CannotTell => thresholds::passage(gate.passage).to_owned(),
+            Some(gate) => format!("{}; {}", q.outcome.name(), thresholds::passage(gate.passage)),
             None => q.conclusion().to_owned(),
         };
         let level = if q.level > best { format!(" ({})", q.level.name()) } else { String::new() };
-        [a, b, words::change(q), words::interval(q), words::smallest(q), outcome + &level]
+        [a, b, values::change(q), values::interval(q), values::smallest(q), outcome + &level]
     };
     let mut table = Table::of("<|A|B|change|99 %, corrected|MDE|<");
     for quantity in those {
@@ -231,7 +234,7 @@ fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
 /// Why there is no ratio or interval, once for all quantities with the same reason.
 fn notes(page: &mut Page, those: &[&Compared]) {
     let notes = those.iter().take(MOST_ROWS).filter_map(|q| Some((q.note.as_deref()?, q.name.as_str())));
-    let coarse = those.iter().take(MOST_ROWS).filter_map(|q| Some((words::coarse(q)?, q.name.as_str())));
+    let coarse = those.iter().take(MOST_ROWS).filter_map(|q| Some((values::coarse(q)?, q.name.as_str())));
     for (note, names) in by_key(notes.chain(coarse)) {
         page.note(&format!("{}: {note}", names.join(", ")));
     }
@@ -243,8 +246,8 @@ fn thresholds(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     }
     page.main("Thresholds");
     for gate in &gates.gates {
-        let (passage, reason) = (words::passage(gate.passage), words::reason(comparison, gate));
+        let (passage, reason) = (thresholds::passage(gate.passage), thresholds::reason(comparison, gate));
         page.bullet(&format!("{}: {passage}{reason}", gate.threshold));
     }
-    words::gates_method(gates).iter().for_each(|method| page.note(method));
+    thresholds::gates_method(gates).iter().for_each(|method| page.note(method));
 }

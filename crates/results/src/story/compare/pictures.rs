@@ -3,7 +3,7 @@
 use netfathom_model::record::Distribution;
 use netfathom_stats as stats;
 
-use super::words;
+use super::{thresholds, values};
 use crate::compare::{Compared, Comparison, Design, Gate, Gates, Outcome, Scale};
 use crate::page::{Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
 use crate::quantity::{Pooled, Unit};
@@ -90,7 +90,7 @@ fn change(quantity: &Compared, gate: Option<&Gate>) -> Bar {
         Outcome::Worse => "void",
         Outcome::CannotTell | Outcome::Same => "lag",
     };
-    let outcome = gate.map_or_else(|| quantity.conclusion(), |gate| words::passage(gate.passage));
+    let outcome = gate.map_or_else(|| quantity.conclusion(), |gate| thresholds::passage(gate.passage));
     let interval = match gate {
         Some(gate) => gate.interval.map(|interval| (interval.low, interval.high)),
         None => quantity.change.decided,
@@ -103,7 +103,7 @@ fn change(quantity: &Compared, gate: Option<&Gate>) -> Bar {
         ends: interval.map(|(low, high)| (place(low), place(high))),
         band: None,
         is_chance: color == "lag",
-        text: format!("{} {outcome}", words::change(quantity)),
+        text: format!("{} {outcome}", values::change(quantity)),
     }
 }
 
@@ -150,7 +150,7 @@ fn spread(page: &mut Page, (a, b): &(Pooled, Pooled), id: &str) {
     histogram::draw(page, id, &a.name, curves.collect());
     let mut table = Table::of("<|A|B");
     let mut row = |what: &str, unit: Unit, of: fn(&Distribution) -> f64| {
-        let [a, b] = both.map(|times| words::value(unit, of(times)));
+        let [a, b] = both.map(|times| values::value(unit, of(times)));
         table.row([what.to_owned(), a, b]);
     };
     row("n", Unit::Count, |d| d.n as f64);

@@ -11,6 +11,9 @@ use crate::story::number;
 /// another, both have that time: it is about half of theirs.
 const MUCH: f64 = 0.7;
 
+/// From this part of the time to an answer on, the path may be why it is late.
+const LATE: f64 = 0.5;
+
 /// Such as `from its read to its answer the application takes 44.6 µs, p99 162 µs`, or what it waits for others, with what to
 /// do where that is most.
 pub(super) fn remark(result: &WatchResult, is_most: bool) -> Option<String> {
@@ -51,8 +54,20 @@ fn client(result: &WatchResult, answers: &Distribution, is_most: bool) -> String
         "receiving a message takes"
     };
     let part = number::percent(message_ns(result) / answers.mean_ns.max(f64::MIN_POSITIVE));
-    let advice = if is_most { ": watch the server" } else { "" };
+    let advice = if is_most { where_to_look(result, answers) } else { String::new() };
     format!("its requests are answered after {}; {way} {part} of that{advice}", mean_and_tail(answers))
+}
+
+/// An acknowledgment takes a round trip, or comes with the answer.
+fn where_to_look(result: &WatchResult, answers: &Distribution) -> String {
+    let acknowledged = times(result.send.as_ref().map(|send| &send.acknowledged));
+    match acknowledged.filter(|times| times.mean_ns > LATE * answers.mean_ns) {
+        Some(times) => format!(
+            ", their acknowledgments take {}: if `ping` shows as long a round trip it is the path; otherwise watch the server",
+            number::mean(times.mean_ns)
+        ),
+        None => ": watch the server".into(),
+    }
 }
 
 fn mean_and_tail(times: &Distribution) -> String {

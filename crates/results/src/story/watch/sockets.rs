@@ -46,6 +46,9 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     }
     let ways = ways(result);
     page.head("Sockets with the most messages", result.plan.by_socket);
+    if result.plan.by_socket {
+        page.whole();
+    }
     let name = |socket: &WatchSocket| {
         let peer = end_named(socket.peer.as_deref(), socket.local.as_deref());
         let process = socket.process.as_ref().map(|of| format!("{} ({})", of.name, of.pid));

@@ -56,6 +56,12 @@ fn a_client_has_its_answers_first_unless_its_own_messages_take_that_time() {
     let answered = "its requests are answered after 100 ms, p99 3.77 ms; sending and receiving a message take 0.972 % of that";
     assert_eq!(remarks[0], format!("{answered}: watch the server"));
     assert!(remarks[1].starts_with("82.3 % of receive time is"), "{remarks:?}");
+    let far = first_remarks(0.0, 100e6, |watch| {
+        let acknowledged = &mut watch.send.as_mut().unwrap().acknowledged;
+        (acknowledged.n, acknowledged.mean_ns) = (1, 60e6);
+    });
+    let path = ", their acknowledgments take 60.0 ms: if `ping` shows as long a round trip it is the path; otherwise watch the server";
+    assert_eq!(far[0], format!("{answered}{path}"));
     let busy = first_remarks(0.0, 1.5e6, |_| ());
     assert!(busy[0].starts_with("82.3 % of receive time is"), "{busy:?}");
 }

@@ -8,12 +8,15 @@ use std::collections::BTreeSet;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use std::{io, iter, thread};
+use std::{io, thread};
 
-use netfathom_sys::process::{self, Environment, Parents, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
-use parking_lot::{Mutex, MutexGuard};
+use netfathom_sys::process::{self, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
 
 use crate::kind::cost::error::{CostError, step};
+
+mod known;
+
+use known::{Kin, Known};
 
 /// How often it is looked whether somebody is still there.
 const LOOK: Duration = Duration::from_millis(2);
@@ -25,9 +28,6 @@ const REAP: Duration = Duration::from_millis(200);
 const LOOKS: usize = 20;
 /// Not a permission (EPERM).
 const NOT_OURS: io::ErrorKind = io::ErrorKind::PermissionDenied;
-/// How often it is looked at a program that is just being replaced, and how long between.
-const ATTEMPTS: usize = 100;
-const BETWEEN: Duration = Duration::from_millis(1);
 
 /// A program's family, for as long as this is there.
 #[derive(Debug)]
@@ -76,11 +76,25 @@ impl Family {
     /// The environment variable that identifies a family.
     pub const WORD: &str = "NETFATHOM_FAMILY";
 
-    /// Those of the family who live, the root first, if it does.
+    /// Those of the family who live, the root first, if it does. Where all whom a look finds end during it, time after
+    /// time, it is them: only who lived forks, so the family is not over.
     pub fn members(&self) -> Result<Vec<u32>, CostError> {
-        let mut members = self.all(&mut Known::now())?;
-        members.retain(|&pid| process::lives(pid));
-        Ok(members)
+        let mut known = Known::now();
+        let mut ended = Vec::new();
+        for _ in 0..LOOKS {
+            known.reap_orphans();
+            let root = known.of(&self.word).and_then(|kin| kin.root).filter(|&root| process::lives(root));
+            let mut members = self.all(&mut known)?;
+            members.retain(|&pid| process::lives(pid));
+            // The look misses whom they forked after it had listed them. Orphans stay until they are reaped here.
+            ended = known.ended_orphans();
+            ended.extend(root.filter(|&root| !process::lives(root)));
+            if !members.is_empty() || ended.is_empty() {
+                return Ok(members);
+            }
+        }
+        ended.retain(|&pid| known.owner(pid).is_none_or(|at| known.0[at].word == self.word));
+        Ok(ended)
     }
 
     fn all(&self, known: &mut Known) -> Result<Vec<u32>, CostError> {
@@ -139,10 +153,8 @@ impl Family {
     fn await_end(&self, signal: i32, limit: Duration) -> Result<Option<u32>, CostError> {
         let deadline = Instant::now() + limit;
         let (mut signaled, mut foreign) = (BTreeSet::new(), Vec::new());
-        let mut was_empty = false;
         loop {
             let members = self.members()?;
-            Known::now().reap_orphans();
             for &pid in members.iter().filter(|pid| !signaled.contains(*pid)) {
                 if send(pid, signal) == Err(NOT_OURS) {
                     foreign.push(pid);
@@ -150,17 +162,9 @@ impl Family {
             }
             signaled.extend(members.iter().copied());
             let Some(&left) = members.iter().find(|pid| !foreign.contains(*pid)) else {
-                if let Some(&pid) = members.first() {
-                    return Err(CostError::Foreign { what: self.what, pid });
-                }
-                // The look may have missed a process that was forked meanwhile.
-                if was_empty {
-                    return Ok(None);
-                }
-                was_empty = true;
-                continue;
+                let foreign = |&pid| Err(CostError::Foreign { what: self.what, pid });
+                return members.first().map_or(Ok(None), foreign);
             };
-            was_empty = false;
             if Instant::now() >= deadline {
                 return Ok(Some(left));
             }
@@ -198,105 +202,4 @@ fn send(pid: u32, signal: i32) -> Result<(), io::ErrorKind> {
     // One that is stopped sees no signal but SIGKILL before it goes on.
     let _ = process.signal(SIGCONT);
     sent.map_err(|error| error.kind())
-}
-
-static KNOWN: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
-
-#[derive(Debug)]
-struct Kin {
-    /// The value of [`Family::WORD`].
-    word: String,
-    /// The first of them, until it is reaped: by who started it.
-    root: Option<u32>,
-    /// Processor time of those that were reaped, in nanoseconds.
-    reaped_ns: u64,
-    /// Whether who is in no other family belongs to it.
-    strangers: bool,
-    /// Who was there before it.
-    before: Vec<u32>,
-    /// Who was found to belong to it. Who has ended does not tell any more.
-    seen: Vec<u32>,
-}
-
-/// All families. While it is held, no other thread starts or reaps.
-struct Known(MutexGuard<'static, Vec<Kin>>);
-
-impl Known {
-    /// Waits until no other thread starts or reaps.
-    fn now() -> Self {
-        Self(KNOWN.lock())
-    }
-
-    fn of(&mut self, word: &str) -> Option<&mut Kin> {
-        self.0.iter_mut().find(|kin| kin.word == word)
-    }
-
-    /// All of a family, the root first, zombies included.
-    fn members(&mut self, word: &str) -> io::Result<Vec<u32>> {
-        let root = self.of(word).and_then(|kin| kin.root);
-        let mut heads: Vec<u32> = root.into_iter().collect();
-        // A kernel that does not tell them apart leaves the word.
-        let adopted = process::children_of_first_thread().unwrap_or_default();
-        let parents = Parents::now()?;
-        for child in parents.children(std::process::id()) {
-            if self.0.iter().all(|kin| kin.root != Some(child)) && self.owns(word, child, &adopted) {
-                heads.push(child);
-            }
-        }
-        let members: Vec<u32> =
-            heads.into_iter().flat_map(|head| iter::once(head).chain(parents.descendants(head))).collect();
-        if let Some(kin) = self.of(word) {
-            kin.seen.clone_from(&members);
-        }
-        Ok(members)
-    }
-
-    fn owns(&self, word: &str, child: u32, adopted: &[u32]) -> bool {
-        let named = named(child);
-        if let Some(kin) = named.as_deref().and_then(|named| self.0.iter().find(|kin| kin.word == named)) {
-            return kin.word == word;
-        }
-        if let Some(kin) = self.0.iter().find(|kin| kin.seen.contains(&child)) {
-            return kin.word == word;
-        }
-        // A process with a word of its own belongs to a family that is not registered yet, or is over.
-        named.is_none() && adopted.contains(&child) && !process::is_our_fork(child) && {
-            let stranger = |kin: &Kin| kin.word == word && kin.strangers && !kin.before.contains(&child);
-            self.0.iter().any(stranger)
-        }
-    }
-
-    /// Reaps orphans that have ended. Their CPU time counts for their family, or for the program if the
-    /// family is not known any more.
-    fn reap_orphans(&mut self) {
-        for child in process::children_of_first_thread().unwrap_or_default() {
-            if self.0.iter().any(|kin| kin.root == Some(child)) || !process::has_ended(child) {
-                continue;
-            }
-            let Ok(Some(ended)) = process::reap_orphan(child) else { continue };
-            let owner = self.0.iter().position(|kin| kin.seen.contains(&child));
-            let stranger = || self.0.iter().position(|kin| kin.strangers && !kin.before.contains(&child));
-            if let Some(at) = owner.or_else(stranger) {
-                self.0[at].reaped_ns += ended.usage.user_ns + ended.usage.system_ns;
-                self.0[at].seen.retain(|&pid| pid != child);
-            }
-        }
-    }
-}
-
-fn named(pid: u32) -> Option<String> {
-    for _ in 0..ATTEMPTS {
-        match process::environment(pid) {
-            Environment::Replaced => thread::sleep(BETWEEN),
-            Environment::Unknown => return None,
-            Environment::Known(text) => {
-                let value = |entry: &[u8]| {
-                    let text = str::from_utf8(entry).ok()?;
-                    Some(text.strip_prefix(Family::WORD)?.strip_prefix('=')?.to_owned())
-                };
-                return text.split(|&byte| byte == 0).find_map(value);
-            }
-        }
-    }
-    None
 }

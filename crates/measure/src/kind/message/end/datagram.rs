@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use netfathom_model::layer::Form;
-use netfathom_sys::endpoint::{receive, receive_polling, send, send_parts};
+use netfathom_sys::endpoint::{has_ended, receive, receive_polling, send, send_parts};
 
 use super::{End, HEADER_BYTES, MessageLoad, frame};
 use crate::kind::message::error::EndError;
@@ -41,8 +41,8 @@ impl Datagram {
         let socket = self.socket.as_fd();
         if self.polls {
             match receive_polling(socket, &mut self.buffer, Some(UDP_PATIENCE)) {
-                // A datagram socket that was shut down shows that only to who sleeps.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A datagram socket that was shut down shows that only to a call that may sleep.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && has_ended(socket)? => {}
                 read => return read,
             }
         }
@@ -117,7 +117,8 @@ mod tests {
         b.connect(a.local_addr().unwrap()).unwrap();
         let load = MessageLoad { message_bytes, bulk_bytes: 0, grown: false, into_sink: false };
         [a, b].map(|socket| {
-            socket.set_read_timeout(Some(UDP_PATIENCE)).unwrap();
+            // One that polls never sleeps.
+            socket.set_read_timeout((!polls).then_some(UDP_PATIENCE)).unwrap();
             Datagram::new(Form::Write, polls, socket, load)
         })
     }

@@ -27,11 +27,11 @@ pub(super) fn reasons(case: Case<'_>, facts: &Facts) -> Vec<Reason> {
         return vec![paced(pace, facts)];
     }
     if !queued(facts) && limited_by_loss(case, facts) {
-        return vec![loss(facts, facts.congested), path(facts, facts.paced)];
+        return vec![loss(case, facts, facts.congested), path(facts, facts.paced)];
     }
     let mut all = vec![path(facts, facts.paced + facts.congested)];
     if loses_much(facts) {
-        all.push(loss(facts, facts.recovering.min(facts.paced + facts.congested)));
+        all.push(loss(case, facts, facts.recovering.min(facts.paced + facts.congested)));
     }
     all
 }
@@ -49,12 +49,15 @@ fn queued(facts: &Facts) -> bool {
 /// behavior of the TCP congestion avoidance algorithm" (1997). cubic goes somewhat faster on a long
 /// path; bbr does not mind.
 fn limited_by_loss(case: Case<'_>, facts: &Facts) -> bool {
-    let is_bbr = case.host.congestion.as_ref().is_some_and(|c| c.starts_with("bbr"));
-    if facts.retransmits < LEAST_RETRANSMITS || is_bbr {
+    if facts.retransmits < LEAST_RETRANSMITS || case.host.congestion.as_deref().is_some_and(is_bbr) {
         return false;
     }
     let mss = case.stream.tcp.map_or(0, |tcp| tcp.mss_bytes);
     permitted(mss, facts) <= PERMITS * facts.bytes_per_s
+}
+
+fn is_bbr(congestion: &str) -> bool {
+    congestion.starts_with("bbr")
 }
 
 /// Bytes a second.
@@ -75,7 +78,7 @@ fn paced(pace: f64, facts: &Facts) -> Reason {
     }
 }
 
-fn loss(facts: &Facts, share: f64) -> Reason {
+fn loss(case: Case<'_>, facts: &Facts, share: f64) -> Reason {
     Reason {
         cause: Cause::Loss,
         share,
@@ -93,12 +96,23 @@ fn loss(facts: &Facts, share: f64) -> Reason {
                 ms(facts.min_rtt_us)
             ),
         ],
-        remedy: "a queue that is too short for this round trip, a policer or a faulty link does this: find where they \
-                 are lost (tc -s qdisc, ip -s link, ethtool -S; cable, duplex, radio); a queue is to hold what goes in \
-                 a round trip, and a pace a little below the path's rate fills none (netfathom ttcp --pace); if it is \
-                 not bbr already that sends, it minds loss less than others (netfathom ttcp --congestion bbr)"
-            .into(),
+        remedy: format!(
+            "a queue that is too short for this round trip, a policer or a faulty link does this: find where segments \
+             are lost (tc -s qdisc, ip -s link, ethtool -S; cable, duplex, radio); a queue is to hold what goes in a \
+             round trip, and a pace a little below the path's rate fills none (netfathom ttcp --pace){}",
+            other_control(case.host.congestion.as_deref())
+        ),
     }
+}
+
+/// What else to choose, unless it is that already.
+fn other_control(congestion: Option<&str>) -> String {
+    let used = match congestion {
+        Some(name) if is_bbr(name) => return String::new(),
+        Some(name) => name,
+        None => "the congestion control used",
+    };
+    format!("; bbr minds loss less than {used} (netfathom ttcp --congestion bbr)")
 }
 
 fn again(facts: &Facts) -> String {
@@ -132,7 +146,7 @@ fn path(facts: &Facts, share: f64) -> Reason {
         evidence.rotate_right(1);
         (
             "segments are lost on the way, and the congestion window or its pacing held it back; no queue was seen",
-            "find where they are lost (tc -s qdisc, ip -s link, ethtool -S); if several streams (netfathom ttcp -P 4) \
+            "find where segments are lost (tc -s qdisc, ip -s link, ethtool -S); if several streams (netfathom ttcp -P 4) \
              go faster together, it is the congestion control: choose another (netfathom ttcp --congestion)",
         )
     } else {

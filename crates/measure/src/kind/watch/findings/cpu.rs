@@ -4,6 +4,8 @@ use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
 use netfathom_model::record::{Held, Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
+use netfathom_sys::process;
+use netfathom_sys::socket::tcp_clients;
 
 use super::{FEWEST, MUCH};
 use crate::ground::environment::cgroup::raise_quota;
@@ -51,6 +53,12 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
             ", the application itself,",
             "give the application more CPUs, or run fewer of its threads or processes at a time".into(),
         ),
+        (by, _) if is_client(by, result) => (
+            ", which connects to the watched port,",
+            format!(
+                "leave {most} where it is if it waits for each answer: on another CPU it may be woken later; otherwise {moving}"
+            ),
+        ),
         // The first process stays where it is.
         (Holder::Process { name, pid: 0 | 2.., .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
@@ -78,6 +86,15 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     let cause =
         format!("{named}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
+}
+
+/// Whether it has a connection to the watched port, as far as it still runs.
+fn is_client(by: &Holder, result: &WatchResult) -> bool {
+    let (Holder::Process { pid, .. }, WatchTarget::Port(port)) = (by, &result.plan.target) else {
+        return false;
+    };
+    let clients = tcp_clients(&pid.to_string(), *port);
+    process::sockets(*pid).is_ok_and(|all| all.iter().any(|(inode, _)| clients.contains(inode)))
 }
 
 /// Whether processes of this name are the application: those that are known to be had most of the time of that name.
@@ -128,4 +145,30 @@ pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)
         let finding = Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() };
         is_much.then_some((part * result.total.mean_ns, finding))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use netfathom_model::record::{CpuWaits, WatchStage};
+
+    use super::super::tests::result;
+    use super::*;
+
+    #[test]
+    fn a_client_that_waits_for_each_answer_stays_where_it_is() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let remedy = || {
+            let mut result = result(WatchStage::Runqueue, 20_000, 10, 10_000);
+            result.plan.target = WatchTarget::Port(at.port());
+            let by = Holder::Process { name: "client".into(), pid: std::process::id(), cgroup: None };
+            result.waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 60 }] };
+            runqueue(&result).unwrap().2
+        };
+        assert!(remedy().starts_with("move client "), "{}", remedy());
+        let _client = TcpStream::connect(at).unwrap();
+        assert!(remedy().starts_with("leave client (pid "), "{}", remedy());
+    }
 }

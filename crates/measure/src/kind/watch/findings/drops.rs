@@ -1,7 +1,8 @@
 //! What came to no reader: it found no room, or the kernel dropped it.
 
+use netfathom_model::path::Direction;
 use netfathom_model::print;
-use netfathom_model::record::WatchResult;
+use netfathom_model::record::{WatchDrop, WatchResult};
 use netfathom_model::verdict::Finding;
 
 use super::FEWEST;
@@ -10,6 +11,8 @@ use super::FEWEST;
 const LEAST_DROPPED: f64 = 0.001;
 /// Reasons for drops in a finding.
 const MOST_DROPS: usize = 4;
+/// One is enough: its client waits for a second or longer until it tries again.
+const OVERFLOW: &str = "TCP_LISTEN_OVERFLOW";
 
 pub(super) fn refused(result: &WatchResult) -> Option<Finding> {
     let account = &result.account;
@@ -41,9 +44,9 @@ fn drop_words(reason: &str) -> Option<(&'static str, &'static str)> {
             "the receive buffer of a TCP socket is full, or TCP or UDP have as much memory as they may",
             "read in more threads, or set a larger SO_RCVBUF; `ss -tm` shows who does not read",
         ),
-        "TCP_LISTEN_OVERFLOW" => (
+        OVERFLOW => (
             "connections wait until the application accepts them, and the queue for them is full",
-            "accept in more threads, or raise the backlog of listen() and net.core.somaxconn",
+            "accept sooner or in more threads, or raise the backlog of listen() and net.core.somaxconn",
         ),
         "TCP_ZEROWINDOW" | "TCP_OVERWINDOW" => (
             "they came to a closed window: the application reads too late",
@@ -57,21 +60,78 @@ fn drop_words(reason: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// By the most frequent reason.
-pub(in crate::kind::watch) fn dropped(result: &WatchResult) -> Option<Finding> {
-    let drops = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
-    let (cause, remedy) = drop_words(&drops.clone().next()?.reason)?;
-    let packets: u64 = drops.clone().map(|drop| drop.packets).sum();
+/// The queue of new connections that is full, and the others by the most frequent reason.
+pub(in crate::kind::watch) fn dropped(result: &WatchResult) -> impl Iterator<Item = Finding> {
+    let explained = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
+    let (full, mut others): (Vec<_>, Vec<_>) = explained.partition(|drop| drop.reason == OVERFLOW);
+    let packets = others.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
     let seen = result.account.seen + result.send.as_ref().map_or(0, |send| send.account.seen);
     if packets < FEWEST || (packets as f64) < LEAST_DROPPED * seen as f64 {
-        return None;
+        others.clear();
     }
-    let each =
-        drops.map(|drop| format!("{} {} {}", print::count(drop.packets), drop.direction.name(), drop.reason));
+    [full, others].into_iter().filter_map(move |drops| finding(result, &drops))
+}
+
+fn finding(result: &WatchResult, drops: &[&WatchDrop]) -> Option<Finding> {
+    let first = drops.first()?;
+    let (cause, remedy) = drop_words(&first.reason)?;
+    let what = match first.reason.as_str() {
+        OVERFLOW => "the queue of new connections is full",
+        _ => "the kernel drops packets of the watched sockets",
+    };
+    let is_tcp = drops.iter().any(|drop| is_of_tcp(result, drop));
+    let again = if is_tcp { "; the wait until TCP retransmits them is not in the times" } else { "" };
     Some(Finding {
-        seen: "the kernel drops packets of the watched sockets".into(),
+        seen: format!("{what} ({})", named(first)),
         cause: cause.into(),
-        evidence: print::listed_first(MOST_DROPS, each),
+        evidence: print::listed_first(MOST_DROPS, drops.iter().map(|drop| named(drop))) + again,
         remedy: remedy.into(),
     })
+}
+
+/// Such as `2,000 rx NETFILTER_DROP`.
+fn named(drop: &WatchDrop) -> String {
+    format!("{} {} {}", print::count(drop.packets), drop.direction.name(), drop.reason)
+}
+
+/// Of what comes, as far as that is known: few reasons name the protocol.
+fn is_of_tcp(result: &WatchResult, drop: &WatchDrop) -> bool {
+    let is_tcp_alone = result.account.seen > 0 && result.account.udp == 0;
+    drop.direction == Direction::Rx && (is_tcp_alone || drop.reason.starts_with("TCP_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::WatchStage;
+
+    use super::super::tests;
+    use super::*;
+
+    fn found(udp: u64, drops: &[(&str, u64)]) -> Vec<Finding> {
+        let mut result = tests::result(WatchStage::Sockqueue, 20_000, 10, 10_000);
+        (result.account.seen, result.account.udp) = (10_000, udp);
+        let drop = |&(reason, packets): &(&str, u64)| {
+            let reason = reason.to_owned();
+            WatchDrop { direction: Direction::Rx, reason, packets }
+        };
+        result.drops = drops.iter().map(drop).collect();
+        dropped(&result).collect()
+    }
+
+    #[test]
+    fn one_connection_without_room_in_the_queue_of_its_listener_is_enough() {
+        let [full] = &found(0, &[("NO_SOCKET", 182), (OVERFLOW, 1)])[..] else { panic!("one") };
+        assert_eq!(full.seen, "the queue of new connections is full (1 rx TCP_LISTEN_OVERFLOW)");
+        assert!(full.remedy.contains("net.core.somaxconn"), "{full:?}");
+        let both = found(0, &[("NETFILTER_DROP", 10), (OVERFLOW, 1)]);
+        assert!(both[1].seen.ends_with(" (10 rx NETFILTER_DROP)") && both.len() == 2, "{both:?}");
+    }
+
+    #[test]
+    fn the_wait_for_what_tcp_retransmits_is_shown_as_outside_of_the_times() {
+        let of = |udp| found(udp, &[("NETFILTER_DROP", 20), ("PROTO_MEM", 10)])[0].evidence.clone();
+        let listed = "20 rx NETFILTER_DROP, 10 rx PROTO_MEM";
+        assert_eq!(of(1), listed);
+        assert_eq!(of(0), format!("{listed}; the wait until TCP retransmits them is not in the times"));
+    }
 }

@@ -1,6 +1,7 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
@@ -12,6 +13,7 @@ use super::judge::MOST_UNTIMED;
 mod cpu;
 pub(super) mod drops;
 mod run;
+mod sending;
 #[cfg(test)]
 mod tests;
 mod unread;
@@ -28,10 +30,11 @@ const LOST: f64 = 0.05;
 const A_THREAD_EACH: f64 = 0.3;
 /// A reader that takes this part of the datagrams before they are stamped is awake when they come.
 const POLLS: f64 = 0.05;
-/// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
-const DELAYED_ACK_NS: f64 = 30e6;
-/// Without a setting, Linux and Windows open a window of some 64 KB at first.
-const SMALL_WINDOW: u64 = 60_000;
+/// A stage with a smaller part of the time that messages take the other way gains nothing.
+const TRIFLE: f64 = 0.01;
+
+/// What is seen, its cause, its remedy.
+type Words = (&'static str, String, String);
 
 /// Those of stages first, the longest mean time before the others, of whichever direction. `receiver` is the port that the
 /// application sends to.
@@ -42,10 +45,11 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
     let (first, refused) = if is_first { (refused, None) } else { (None, refused) };
     let first = unread::unread(result).into_iter().chain(first);
     let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(cpu::taken(result));
-    let mut of_time: Vec<(f64, Finding)> = of_time.collect();
+    let least_ns = TRIFLE * longest_ns(result);
+    let mut of_time: Vec<(f64, Finding)> = of_time.filter(|of| of.0 >= least_ns).collect();
     of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
     let of_time = of_time.into_iter().map(|(_, finding)| finding);
-    let lost = refused.into_iter().chain(drops::dropped(result));
+    let lost = refused.into_iter().chain(drops::dropped(result)).chain(sending::lost(result));
     first.chain(of_time).chain(lost).chain(doubts(result)).collect()
 }
 
@@ -53,23 +57,38 @@ fn times(stages: &[WatchedStage], of: WatchStage) -> Option<&Distribution> {
     stages.iter().find(|stage| stage.stage == of).map(|stage| &stage.times)
 }
 
-/// That of a stage, and its mean time of a message.
-fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
-    let (total, stages, what) = match &result.send {
+/// The mean time of a message in the direction in which it is longer.
+fn longest_ns(result: &WatchResult) -> f64 {
+    let totals = iter::once(&result.total).chain(result.send.iter().map(|send| &send.total));
+    totals.filter(|total| total.n >= FEWEST).map(|total| total.mean_ns).fold(0.0, f64::max)
+}
+
+/// The direction of a stage: its total, its stages, and what they are of.
+fn way(result: &WatchResult, stage: WatchStage) -> (&Distribution, &[WatchedStage], &'static str) {
+    match &result.send {
         Some(send) if stage as usize >= WatchStage::Socket as usize => {
             (&send.total, &send.stages, "the sent messages")
         }
         _ => (&result.total, &result.stages, "its messages"),
-    };
-    let sum_ns = times(stages, stage).map_or(0, |times| times.sum_ns);
-    let part = if total.sum_ns > 0 { sum_ns as f64 / total.sum_ns as f64 } else { 0.0 };
-    if total.n < FEWEST || part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
-        return None;
     }
+}
+
+/// The times of a stage that takes much of the whole.
+fn much(result: &WatchResult, stage: WatchStage) -> Option<&Distribution> {
+    let (total, stages, _) = way(result, stage);
+    let least = if stage == WatchStage::Hole { LOST } else { MUCH };
+    times(stages, stage)
+        .filter(|times| times.n.min(total.n) >= FEWEST)
+        .filter(|times| times.sum_ns as f64 > least * total.sum_ns as f64)
+}
+
+/// That of a stage, and its mean time of a message.
+fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
+    let times = much(result, stage)?;
     let (seen, cause, remedy) = text(result, stage, receiver)?;
-    let mean_ns = sum_ns as f64 / total.n.max(1) as f64;
-    let mean = print::time(mean_ns);
-    let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
+    let (total, _, what) = way(result, stage);
+    let mean_ns = times.sum_ns as f64 / total.n as f64;
+    let evidence = evidence(stage, times, total, what);
     let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
     let (pid, of) = match process {
         Some(process) => (process.pid.to_string(), String::new()),
@@ -77,6 +96,17 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     };
     let remedy = remedy.replace("-p PID", &format!("-p {pid}"));
     Some((mean_ns, Finding { seen: seen.into(), cause, evidence: evidence + &of, remedy }))
+}
+
+/// Such as `cwnd: 62.1 % of the time of the sent messages, 1.04 ms a message on average; 20 of 300 have it`.
+fn evidence(stage: WatchStage, times: &Distribution, total: &Distribution, what: &str) -> String {
+    let part = print::percent(times.sum_ns as f64 / total.sum_ns.max(1) as f64);
+    let mean = print::time(times.sum_ns as f64 / total.n as f64);
+    let few = match (times.n, total.n) {
+        (n, all) if n < all => format!("; {} of {} have it", print::count(n), print::count(all)),
+        _ => String::new(),
+    };
+    format!("{}: {part} of the time of {what}, {mean} a message on average{few}", stage.name())
 }
 
 /// Of several processes, the one with most of this stage in its sockets: its number, and what part it has.
@@ -95,15 +125,11 @@ fn longest(result: &WatchResult, stage: WatchStage) -> Option<(String, String)> 
     Some((pid.to_string(), format!("; {part} of it in sockets of {name} (pid {pid})")))
 }
 
-/// What is seen, its cause, its remedy. `None` of what is the work itself.
-fn text(
-    result: &WatchResult,
-    stage: WatchStage,
-    receiver: Option<u16>,
-) -> Option<(&'static str, String, String)> {
+/// `None` of what is the work itself.
+fn text(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<Words> {
     let (seen, cause, remedy) = match stage {
         WatchStage::Runqueue => return cpu::runqueue(result),
-        WatchStage::Nagle => return Some(nagle(result)),
+        WatchStage::Nagle => return Some(sending::nagle(result)),
         WatchStage::Blocked => return Some(blocked(result)),
         WatchStage::Sockqueue => return sockqueue(result),
         WatchStage::Lock => (
@@ -116,33 +142,26 @@ fn text(
             "segments were lost on the path, or came out of order",
             "find where they are dropped: netfathom ttcp --explain over the same path, `nstat -az TcpExtTCPOFOQueue`",
         ),
-        WatchStage::Rwnd => return Some(rwnd(result, receiver)),
+        WatchStage::Rwnd => return Some(sending::rwnd(result, receiver)),
+        WatchStage::Cwnd => return Some(sending::cwnd(result)),
+        WatchStage::Pacing => return Some(sending::pacing(result)),
+        WatchStage::Qdisc => return sending::qdisc(result),
         WatchStage::Sndbuf => (
             "messages wait for room in the send buffer",
             "the send buffer is smaller than a message, or than what is in flight at the full rate",
             "if the application sets SO_SNDBUF, have it set more, or none; otherwise raise the last number of net.ipv4.tcp_wmem",
-        ),
-        WatchStage::Cwnd => (
-            "messages wait for the congestion window",
-            "the path is full, lost segments, or the connection is new or was idle",
-            "keep connections open; net.ipv4.tcp_slow_start_after_idle=0; netfathom ttcp --explain shows the path",
         ),
         WatchStage::Cork => (
             "TCP_CORK or MSG_MORE holds messages",
             "the application announces more to send, and sends it late",
             "clear TCP_CORK when a message is complete",
         ),
-        WatchStage::Pacing => (
-            "pacing holds messages",
-            "SO_MAX_PACING_RATE, the congestion control, or the fq qdisc spreads them over time",
-            "raise the pacing rate, if that is not what it is for",
-        ),
         _ => return None,
     };
     Some((seen, cause.into(), remedy.into()))
 }
 
-fn blocked(result: &WatchResult) -> (&'static str, String, String) {
+fn blocked(result: &WatchResult) -> Words {
     let blocked_ns = times(&result.stages, WatchStage::Blocked).map_or(0, |times| times.sum_ns) as f64;
     let stopped_ns = result.account.stopped_ns as f64;
     let stopped = format!("{} of {} blocked", print::time(stopped_ns), print::time(blocked_ns));
@@ -163,37 +182,7 @@ fn blocked(result: &WatchResult) -> (&'static str, String, String) {
     )
 }
 
-fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, String) {
-    let seen = "messages wait as the receiver's window is closed";
-    let window = result.send.as_ref().map_or(0, |send| send.account.receiver_window);
-    if (1..SMALL_WINDOW).contains(&window) {
-        let window = print::bytes(window as f64);
-        return (
-            seen,
-            format!("the receiver's window was never larger than {window}: its receive buffer is small"),
-            "if the receiver sets SO_RCVBUF, have it set more, or none; otherwise raise the last two numbers of net.ipv4.tcp_rmem on its host".into(),
-        );
-    }
-    (
-        seen,
-        "the receiver reads slower than this application sends, or its receive buffer is small".into(),
-        format!("watch the receiver, on its host: {}", watching(result, receiver)),
-    )
-}
-
-/// A server's receivers are its clients, each with a port of its own.
-fn watching(result: &WatchResult, receiver: Option<u16>) -> String {
-    match (&result.plan.target, receiver) {
-        (WatchTarget::Flow { local, peer }, _) => format!("netfathom watch rx --flow {peer}:{local}"),
-        (_, Some(port)) => format!("netfathom watch rx --port {port}"),
-        (WatchTarget::Port(port), None) => {
-            format!("netfathom watch rx --pid PID, which `ss -tnp dport = :{port}` shows there")
-        }
-        _ => "netfathom watch rx --port PORT, which `ss -tnp` shows as that of the peer".into(),
-    }
-}
-
-fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
+fn sockqueue(result: &WatchResult) -> Option<Words> {
     let account = &result.account;
     // Of one that was there before, the first message is not followed. Samples see few messages of each.
     let made = account.threads.saturating_sub(account.unfollowed);
@@ -231,20 +220,6 @@ fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     Some((seen, cause, remedy.into()))
 }
 
-fn nagle(result: &WatchResult) -> (&'static str, String, String) {
-    let nagle = result.send.as_ref().and_then(|send| times(&send.stages, WatchStage::Nagle));
-    let delays = if nagle.is_some_and(|times| times.mean_ns > DELAYED_ACK_NS) {
-        "and the receiver delays its ACK"
-    } else {
-        "and the next one waits for a round trip"
-    };
-    (
-        "Nagle's algorithm holds small messages until the receiver acknowledges earlier ones",
-        format!("the application writes a message in several calls, or several messages in a row, {delays}"),
-        "set TCP_NODELAY on the socket, or write each message in one call".into(),
-    )
-}
-
 /// What some of them make doubtful: how many, of what, what is seen, its cause, its remedy.
 fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
     let account = &result.account;
@@ -269,6 +244,13 @@ fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
             "some messages waited while their reader was switched more than 16 times",
             "only the last 16 times that a thread left its CPU are kept; what it did before counts as sockqueue",
             "read blocked, runqueue and sockqueue of their sum only",
+        ),
+        (
+            account.missed_events,
+            "events",
+            "netfathom's programs missed events: some messages have no times, or too long ones",
+            "the kernel runs no program twice at a time on a CPU; from Linux 7.0 on, a thread may lose its CPU within one",
+            "compare it with the number of messages: few events change little",
         ),
         (
             result.unmarked,

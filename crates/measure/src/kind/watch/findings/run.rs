@@ -30,11 +30,12 @@ fn again(result: &WatchResult) -> String {
     let networked = |stage| times(&result.stages, stage).is_some_and(|times| times.n > 0);
     let is_networked = networked(WatchStage::Protocol) || networked(WatchStage::Lock);
     let is_unix = result.plan.follows_unix() && !is_networked;
-    match (&result.plan.target, &result.reader) {
-        _ if !is_unix => "--port PORT".into(),
-        (WatchTarget::Process(_), Some(process)) => format!("{} --unix", process.name),
-        (target, _) => format!("{} --unix", target.arguments()),
-    }
+    let target = match (&result.plan.target, &result.reader) {
+        _ if !is_unix => return "--port PORT".into(),
+        (WatchTarget::Process(_), Some(process)) => WatchTarget::Name(process.name.clone()),
+        (target, _) => target.clone(),
+    };
+    format!("{} --unix", target.arguments())
 }
 
 /// Of sockets that may not be looked at, in a run that goes on with the others.

@@ -14,7 +14,7 @@ use crate::kind::watch::judge::verdict;
 
 const US: i64 = 1000;
 
-fn times(n: u64, each_ns: i64) -> Distribution {
+pub(super) fn times(n: u64, each_ns: i64) -> Distribution {
     let mut times = netfathom_stats::Distribution::new(5);
     (0..n).for_each(|_| times.add(each_ns));
     (&times).into()
@@ -22,17 +22,7 @@ fn times(n: u64, each_ns: i64) -> Distribution {
 
 /// A hundred messages in a stage, and those that waited for a wake-up.
 pub(super) fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchResult {
-    let plan = WatchPlan {
-        target: WatchTarget::Port(1),
-        directions: vec![Direction::Rx],
-        time_ns: None,
-        by_socket: false,
-        slow: None,
-        stop_after: None,
-        budget: None,
-        unix: None,
-        awaits: None,
-    };
+    let plan = WatchPlan::new(WatchTarget::Port(1), vec![Direction::Rx]);
     let mut result = empty(&plan, None);
     result.stages = vec![
         WatchedStage { stage: WatchStage::Wakeup, times: times(woken, wakeup_ns) },
@@ -48,7 +38,7 @@ fn only(result: &WatchResult) -> Finding {
     finding.clone()
 }
 
-fn sent(total: Distribution, stages: Vec<WatchedStage>, account: WatchSendAccount) -> WatchSend {
+pub(super) fn sent(total: Distribution, stages: Vec<WatchedStage>, account: WatchSendAccount) -> WatchSend {
     WatchSend { total, stages, acknowledged: times(0, 0), account, datagram_calls: None }
 }
 
@@ -172,6 +162,8 @@ fn processes_with_unix_sockets_alone_are_watched_again_without_a_port() {
         result.reader = Some(WatchedProcess { pid: 7, name: "redis-server".into() });
         ended(&result).remedy
     };
+    let quoted = remedy(WatchTarget::Name("Web Content".into()), WatchStage::Sockqueue, Some(true));
+    assert!(quoted.ends_with(": `netfathom watch 'Web Content' --unix`"), "{quoted}");
     let (by_pid, by_name) = (WatchTarget::Process(7), WatchTarget::Container("cache".into()));
     let unix = remedy(by_pid.clone(), WatchStage::Sockqueue, Some(true));
     assert!(unix.ends_with(": `netfathom watch redis-server --unix`"), "{unix}");
@@ -271,6 +263,15 @@ fn what_the_kernel_dropped_is_why_no_message_came() {
     let why = reasons.iter().find(|reason| reason.text.starts_with("no message came")).unwrap();
     let dropped = "the kernel dropped 2,000 rx NETFILTER_DROP: a rule of netfilter drops them; `nft list";
     assert!(why.text.contains(dropped), "{}", why.text);
+}
+
+#[test]
+fn a_port_without_a_server_is_why_no_message_came_within_a_budget_too() {
+    let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
+    result.sampling = Some(WatchSampling::default());
+    let reasons = verdict(&result).reasons;
+    let why = reasons.iter().find(|reason| reason.text.starts_with("no message came")).unwrap();
+    assert!(why.text.contains("no server has port 1 in this network namespace"), "{}", why.text);
 }
 
 #[test]

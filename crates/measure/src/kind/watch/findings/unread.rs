@@ -30,13 +30,13 @@ fn words(WatchUnread { process, for_ns, stopped, .. }: &WatchUnread) -> (String,
     if *stopped {
         return (
             format!("a signal (SIGSTOP) or a debugger stopped {name} (pid {pid})"),
-            format!("have it run again (`kill -CONT {pid}`), or detach the debugger"),
+            format!("have {name} run again (`kill -CONT {pid}`), or detach the debugger"),
         );
     }
     (
         format!("no thread of {name} (pid {pid}) has read for {}", time(*for_ns as f64)),
         format!(
-            "find out what its threads wait for (`strace -f -T -p {pid}`), or close the socket: with SO_REUSEPORT each socket gets its share"
+            "find out what the threads of {name} wait for (`strace -f -T -p {pid}`), or close the socket: with SO_REUSEPORT each socket gets its share"
         ),
     )
 }
@@ -72,7 +72,7 @@ mod tests {
         let (stopped, stuck) = (first(FEWEST, true), first(FEWEST, false));
         assert_eq!(stopped.evidence, "10 of 1,000 messages: 10 in 127.0.0.1:53 of worker (pid 8)");
         assert!(stopped.cause.ends_with("stopped worker (pid 8)"), "{stopped:?}");
-        assert!(stopped.remedy.contains("`kill -CONT 8`"), "{stopped:?}");
+        assert!(stopped.remedy.starts_with("have worker run again (`kill -CONT 8`)"), "{stopped:?}");
         assert_eq!(stuck.cause, "no thread of worker (pid 8) has read for 1.50 s");
         assert!(!first(FEWEST - 1, true).seen.contains("no thread reads"));
     }

@@ -2,16 +2,16 @@
 
 function findings({ record }) {
   if (!record.findings.length) return [note('Nothing needed an explanation.')];
-  return record.findings.map((f) => el('article', { class: 'finding' }, subtitle(f.seen),
-    pairs([['cause', f.cause], ['evidence', f.evidence], ['remedy', f.remedy]])));
+  return record.findings.map((f) => el('article', { class: 'finding' }, subtitle(prose(f.seen)),
+    pairs(['cause', 'evidence', 'remedy'].map((name) => [name, prose(f[name])]))));
 }
 
 function leftOut({ result }) {
   if (!result.left_out.length) return [note('Nothing was left out.')];
   return [table('What was left out', [
     { head: 'what', text: true, cell: (l) => l.what },
-    { head: 'why', text: true, cell: (l) => l.reason },
-    { head: 'what would make it work', text: true, cell: (l) => l.remedy },
+    { head: 'why', text: true, cell: (l) => prose(l.reason) },
+    { head: 'what would make it work', text: true, cell: (l) => prose(l.remedy) },
   ], result.left_out)];
 }
 

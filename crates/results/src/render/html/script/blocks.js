@@ -39,10 +39,10 @@ const AXES = {
 
 const BLOCKS = {
   gap: () => null,
-  text: (block) => el('p', {}, block.text),
-  note: (block) => note(block.text),
-  labelled: (block) => el('p', {}, el('span', { class: 'mark ' + MARKS[block.style] }, block.label.trim()), ' ', block.text),
-  aside: (block) => el('dl', { class: 'sides' }, el('dt', {}, block.name), el('dd', {}, block.text)),
+  text: (block) => el('p', {}, prose(block.text)),
+  note: (block) => note(prose(block.text)),
+  labelled: (block) => el('p', {}, el('span', { class: 'mark ' + MARKS[block.style] }, block.label.trim()), ' ', prose(block.text)),
+  aside: (block) => el('dl', { class: 'sides' }, el('dt', {}, block.name), el('dd', {}, prose(block.text))),
   table: (block, title) => blockTable(block, title),
   bars: (block) => blockBars(block),
   chart: (block) => blockChart(block),
@@ -67,7 +67,7 @@ function blocksOf(blocks, title) {
     const last = nodes[nodes.length - 1];
     const list = last instanceof Node && last.matches('ul.items') ? last : el('ul', { class: 'items' });
     if (list !== last) nodes.push(list);
-    list.append(el('li', {}, block.text, block.details.length > 0 && el('ul', {}, block.details.map((d) => el('li', {}, d)))));
+    list.append(el('li', {}, prose(block.text), block.details.length > 0 && el('ul', {}, block.details.map((d) => el('li', {}, prose(d))))));
   }
   return nodes;
 }

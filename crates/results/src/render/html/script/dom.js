@@ -32,6 +32,11 @@ function unbroken(text) {
   });
 }
 
+// A command in a sentence stands between backquotes. Names and values of the record may hold backquotes of their own.
+function prose(text) {
+  return text.split(/`([^`\n]+)`/).map((part, place) => (place % 2 === 0 ? part : el('code', {}, part)));
+}
+
 // No list of the page is longer, whatever the record holds.
 const MOST_CHILDREN = 2000;
 const MOST_TABLE_ROWS = 1000;

@@ -36,16 +36,16 @@ async function carried(facts) {
 }
 
 // What the page had before this script ran.
-function keepOptions() {
+function formatVerdicts() {
   for (const node of document.querySelectorAll('.verdict p, .verdict li')) {
     for (const text of [...node.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE)) {
-      text.replaceWith(...unbroken(text.data));
+      text.replaceWith(...el('span', {}, prose(text.data)).childNodes);
     }
   }
 }
 
 async function start() {
-  keepOptions();
+  formatVerdicts();
   const facts = dataIn('facts');
   const context = await carried(facts);
   const { record } = context;

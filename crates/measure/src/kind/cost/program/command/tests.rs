@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netfathom_sys::process::{adopt_orphans, lives};
 
+use super::super::family::{Family, Starting};
 use super::*;
 
 /// Processes of one test are orphans of the whole test program.
@@ -99,6 +100,22 @@ fn a_daemon_without_an_environment_is_found_and_ended() {
     let (ran, daemon) = switched_on(shell(&script, context()), || pid_in(&path));
     assert!(ran.trouble.is_none() && (ran.used.present - 1.0).abs() < 1e-9, "{ran:?}");
     assert!(!lives(daemon));
+}
+
+#[test]
+fn a_program_is_not_over_while_its_descendants_fork_and_exit() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    adopt_orphans(true).unwrap();
+    let chain = (0..8).fold("exec sleep 1000".to_owned(), |rest, _| format!("( {rest} ) &"));
+    for round in 0..50 {
+        let (starting, word) = (Starting::now(), fresh_word());
+        let mut program = process::Command::new("sh");
+        let root = program.args(["-c", &chain]).env(Family::WORD, &word).spawn().unwrap();
+        let family = starting.family("COMMAND", word, root.id(), true);
+        family.reap(root).unwrap();
+        assert!(!family.members().unwrap().is_empty(), "round {round}");
+        assert!(!family.end(Duration::from_secs(60)).unwrap());
+    }
 }
 
 #[test]

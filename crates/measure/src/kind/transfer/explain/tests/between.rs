@@ -77,6 +77,18 @@ fn a_remedy_names_the_command_of_its_options() {
 }
 
 #[test]
+fn bbr_is_advised_by_what_is_used() {
+    let under = |name: Option<&str>| {
+        let host = Host { congestion: name.map(str::to_owned), ..Host::default() };
+        explain(&plan(Role::Transmit), &full(10_000, 10_500, 10_000, 0.01), &host)
+    };
+    let cubic = under(Some("cubic")).remedy;
+    assert!(cubic.contains("bbr minds loss less than cubic (netfathom ttcp --congestion bbr)"), "{cubic}");
+    assert!(under(None).remedy.contains("than the congestion control used"));
+    assert!(under(Some("bbr")).remedy.contains("segments are lost"));
+}
+
+#[test]
 fn loss_without_a_queue_comes_first_under_bbr_too() {
     let bbr = Host { congestion: Some("bbr".into()), ..Host::default() };
     let of = |lost| explain(&plan(Role::Transmit), &full(10_000, 10_500, 10_000, lost), &bbr);
