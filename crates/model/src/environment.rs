@@ -64,7 +64,7 @@ pub struct Environment {
 /// |---|---|
 /// | `net.ipv4.tcp_wmem` | a sysctl; those of one device only where they differ from those of `default` |
 /// | `eth0.feature.tx-udp-segmentation` | of a device, as ethtool calls it; also `ring`, `coalesce`, `channels`, `driver`, `queue`, `irq` |
-/// | `cpu.governor`, `cpuidle.disabled` | of CPUs: one value, or values with the CPUs that have them |
+/// | `cpu.governor`, `cpuidle.disabled`, `cpuidle.exit_latency_us` (of the deepest enabled state) | of CPUs: one value, or values with the CPUs that have them |
 /// | `cgroup.cpu.max` | limits of the control group, the nearest first |
 /// | `nftables.rules`, `iptables.rules` | how many packets may pass |
 /// | `kernel.command_line`, `module.tcp_cubic.hystart` | what the kernel and its modules were started with |

@@ -9,7 +9,10 @@
 
 /* The spans from SPAN_TX_SNDBUF to SPAN_TX_SENDQ; a power of two. */
 #define HELD 8
-/* A unit of these sums: 256 ns, so that 32 bits hold 18 minutes. What is lost by it belongs to the last reason. */
+/*
+ * A unit of these sums: 256 ns, so that 32 bits hold 18 minutes. What is left of a look is charged at the next one, what is left
+ * of the last to the last reason.
+ */
 #define HELD_SHIFT 8
 /* include/net/tcp.h, include/linux/tcp.h, include/net/sock.h */
 #define NAGLE_OFF 1
@@ -17,14 +20,16 @@
 #define TSQF_THROTTLED 1
 #define PACING_NEEDED 1
 
+_Static_assert(SPAN_TX_SENDQ - SPAN_TX_SNDBUF == HELD - 1, "each has its place");
+
 struct held {
 	__u32 by[HELD];
 };
 
 struct looks {
 	struct held sums;
-	struct held then; /* the sums at the last turn or return of a call */
-	__u64 at; /* the sums are of this time; 0: nothing was sent yet */
+	struct held then; /* the sums at the last turn or return of a call, or look that found the buffer full */
+	__u64 at; /* the sums are of this time */
 	enum span why; /* what holds, at the last look */
 };
 
@@ -80,9 +85,11 @@ static __always_inline enum span what_holds(const struct sock *sk, const struct 
 
 static __always_inline void charge_held(struct looks *l, __u64 now)
 {
-	if (l->at)
-		l->sums.by[held_by(l->why)] += (now - l->at) >> HELD_SHIFT;
-	l->at = now;
+	/* A call that returns has no lock: another processor may have looked at a later time. */
+	__u64 units = now > l->at ? (now - l->at) >> HELD_SHIFT : 0;
+
+	l->sums.by[held_by(l->why)] += units;
+	l->at += units << HELD_SHIFT;
 }
 
 static __always_inline void look(const struct sock *sk, const struct tcp_sock *tcp, struct looks *l, __u64 now)
@@ -91,11 +98,12 @@ static __always_inline void look(const struct sock *sk, const struct tcp_sock *t
 	charge_held(l, now);
 }
 
-/* What was held since the last turn of its call is none of the message: it was being copied. */
-static __always_inline void leave_out(const struct looks *l, struct held *from)
+/* What held since then is none of the message: it was being copied, or there was room and the application did not send. */
+static __always_inline void leave_out(struct looks *l, struct held *from)
 {
 	for (int i = 0; i < HELD; i++)
 		from->by[i] += l->sums.by[i] - l->then.by[i];
+	l->then = l->sums;
 }
 
 /* Of what the sums were, makes how much they grew. */

@@ -293,7 +293,7 @@ static __noinline int queue_datagram(void *ctx, struct sk_buff *skb, struct sock
 
 static __noinline int leave_datagram(void *ctx, struct sk_buff *skb, struct sock *sk)
 {
-	struct departure d = { .why = SPAN_TX_SENDQ };
+	struct departure d = {};
 	struct passing p = { .sk = sk };
 	struct outgoing taken;
 	struct outgoings *o = outgoings_of(sk, 0);

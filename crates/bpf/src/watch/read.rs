@@ -7,9 +7,9 @@ use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
 use super::{SET, Watch, abi};
-use crate::holders;
 use crate::set::SetError;
 use crate::sums::{GRAIN, add_buckets};
+use crate::{holders, run_time};
 
 /// One of those that the programs count.
 type Count = fn(&Counts) -> u64;
@@ -44,12 +44,14 @@ impl Watch {
             encrypted: n(|c| c.tls),
             udp: n(|c| c.udp),
             stopped_ns: n(|c| c.stopped_ns),
-            missed_events: self
-                .run_time()
-                .map_err(libbpf_rs::Error::from)
-                .map_err(SET.step("read the runs of"))?
-                .missed,
+            missed_events: self.missed_events()?,
         })
+    }
+
+    /// Of a packet that was dropped no message has times anyway.
+    fn missed_events(&self) -> Result<u64, SetError> {
+        let missed = run_time::missed(&self.object, |program| program == "on_kfree_skb");
+        missed.map_err(libbpf_rs::Error::from).map_err(SET.step("read the runs of"))
     }
 
     /// What became of what was sent.

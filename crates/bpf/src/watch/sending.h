@@ -74,7 +74,8 @@ static __always_inline void begin_sending(struct sending *s, const struct msghdr
 		return;
 	s->head = s->left = s->queued = s->tail = 0;
 	s->queued_until = s->left_until = 0;
-	s->queued_at = s->left_at = s->full_at = s->looks.at = 0;
+	s->queued_at = s->left_at = s->full_at = 0;
+	s->looks.why = SPAN_TX_SNDBUF;
 	s->crowded = config.samples && msg->msg_iter.iov_offset ? end : 0;
 	/* A device may get a packet of this socket meanwhile. */
 	publish(s->sample, this_sample());
@@ -88,8 +89,10 @@ static __always_inline struct departure *departure(struct sending *s, __u32 plac
 /* The kernel sets it where a call finds no room, and takes it away after an acknowledgment that makes enough. */
 static __always_inline void note_full(const struct sock *sk, struct sending *s, __u64 now)
 {
-	if (sk->sk_socket->flags & 1 << SOCK_NOSPACE)
+	if (sk->sk_socket->flags & 1 << SOCK_NOSPACE) {
 		s->full_at = now;
+		s->looks.then = s->looks.sums;
+	}
 }
 
 /*
@@ -106,6 +109,7 @@ static __always_inline void go_on(const struct sock *sk, struct sending *s, stru
 		was_full = s->full_at > d->turn;
 		until = later(s->full_at, d->returned);
 		d->sent += now - until;
+		leave_out(&s->looks, &d->held);
 	}
 	/* Nothing was copied since the last turn. */
 	if (was_full && s->written == written)
@@ -159,7 +163,7 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 		last->turn = now;
 		last->returned = 0;
 		last->thread = bpf_get_current_pid_tgid();
-		last->held = s->looks.then = s->looks.sums;
+		leave_out(&s->looks, &last->held);
 		count(tx_merged, 1);
 		return;
 	}
@@ -173,7 +177,6 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 	d->start = written;
 	d->end = end;
 	d->thread = bpf_get_current_pid_tgid();
-	d->why = SPAN_TX_SENDQ;
 	d->held = s->looks.then = s->looks.sums;
 	s->tail++;
 }
@@ -229,7 +232,6 @@ static __always_inline int returns(struct sock *sk)
 	last->returned = now;
 	look(sk, tcp, &s->looks, now);
 	leave_out(&s->looks, &last->held);
-	s->looks.then = s->looks.sums;
 	note_full(sk, s, now);
 	return 0;
 }

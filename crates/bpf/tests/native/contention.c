@@ -84,7 +84,6 @@ struct task_struct {
 
 #define READ_1(from, a) ((from)->a)
 #define READ_2(from, a, b) ((from)->a->b)
-#define READ_3(from, a, b, c) ((from)->a->b->c)
 #define READ_4(from, a, b, c, d) ((from)->a->b->c->d)
 #define OF_4(a, b, c, d, read, ...) read
 #define BPF_CORE_READ(from, ...) OF_4(__VA_ARGS__, READ_4, READ_3, READ_2, READ_1, )(from, __VA_ARGS__)

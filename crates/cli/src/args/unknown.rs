@@ -90,7 +90,7 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
         }
     }
     let name = option.split(['=', ' ']).next().unwrap_or_default();
-    // Of another beginning it is another word rather than a slip.
+    // With another first letter it is another word rather than a slip.
     let is_slip =
         |of: &ContextValue| matches!(of, ContextValue::String(similar) if similar.get(..3) == name.get(..3));
     if error.get(ContextKind::SuggestedArg).is_some_and(|of| !is_slip(of)) {

@@ -72,19 +72,17 @@ fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
         return Ok(measured.chain([format!("command={line}")]).collect());
     }
     let may_be_program = !words.first().is_some_and(|word| word.is_empty() || is_ours(word));
-    let words = checked(side, words).map_err(|fault| match may_be_program {
+    checked(side, words).map_err(|fault| match may_be_program {
         true => anyhow!("{fault}; nor is it a program on PATH: the shell's own words need \"sh -c '...'\""),
         false => fault,
-    })?;
-    planned(&words).map_err(|fault| anyhow!("the arguments of {side}: {fault:#}"))?;
-    Ok(words)
+    })
 }
 
 /// Finds what the plan of a run on this host refuses, before a round is taken.
-fn planned(words: &[String]) -> Result<()> {
-    match read(words)?.command {
-        Command::Stack(args) => stack::plan(&args).map(drop),
-        Command::Capacity(args) => capacity::plan(&args).map(drop),
+fn planned(command: &Command) -> Result<()> {
+    match command {
+        Command::Stack(args) => stack::plan(args).map(drop),
+        Command::Capacity(args) => capacity::plan(args).map(drop),
         _ => Ok(()),
     }
 }
@@ -149,9 +147,8 @@ fn checked(side: &str, words: Vec<String>) -> Result<Vec<String>> {
             commands.join(", ")
         );
     }
-    if let Err(fault) = read(&words) {
-        bail!("the arguments of {side}: {}", in_a_line(&fault.to_string()));
-    }
+    let args = read(&words)
+        .map_err(|fault| anyhow!("the arguments of {side}: {}", in_a_line(&fault.to_string())))?;
     let before_program = words.iter().take_while(|word| *word != "--");
     for word in before_program {
         if OURS.iter().any(|ours| word == ours || word.starts_with(&format!("{ours}="))) {
@@ -160,6 +157,7 @@ fn checked(side: &str, words: Vec<String>) -> Result<Vec<String>> {
             );
         }
     }
+    planned(&args.command).map_err(|fault| anyhow!("the arguments of {side}: {fault:#}"))?;
     Ok(words)
 }
 

@@ -255,8 +255,8 @@ pub fn free_cpus<'a>(
 /// What to do about a sender that was late, and missed such a part of its send slots: what does not explain that explains no
 /// lag either.
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
-    // A tenth of what was missed is cause enough: one wait makes many messages late. The 99th percentile of the lag takes
-    // no more than one message in a hundred, late by a tenth of its slot.
+    // A tenth of what was missed is cause enough: one wait makes many messages late. For a high 99th percentile of the
+    // lag, one message in a hundred that is late by a tenth of its slot is enough.
     let least = missed.max(MOST_MISSED) / 10.0;
     free_cpus(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], least)
         .unwrap_or_else(|| NO_ONE_HAD_IT.into())

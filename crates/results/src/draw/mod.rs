@@ -30,14 +30,18 @@ pub fn terminal(page: &Page, width: usize, color: bool) -> String {
 /// for where the rest is. The notes under tables make room for their rows, the last ones first.
 pub fn short(page: &Page, width: usize, color: bool) -> String {
     let mut page = page.short();
-    let whole = terminal(&page, width, color);
-    let (lines, room) = (whole.lines().count(), MOST_LINES - LEFT_OUT);
-    if lines <= MOST_LINES {
+    let lines_of = |page: &Page| terminal(page, width, color).lines().count();
+    let mut others = page.clone();
+    others.sections.retain(|section| !section.is_whole);
+    let (whole, room) = (terminal(&page, width, color), MOST_LINES - LEFT_OUT);
+    let lines = whole.lines().count();
+    let asked_for = lines.saturating_sub(lines_of(&others));
+    if lines <= MOST_LINES + asked_for {
         return whole;
     }
     let mut left = lines;
-    while left > room && page.drop_note() {
-        left = terminal(&page, width, color).lines().count();
+    while left > room + asked_for && page.drop_note() {
+        left = lines_of(&page);
     }
     Sheet::without(lines.saturating_sub(left), &page, width.max(LEAST_WIDTH), room, medium(color))
 }

@@ -269,7 +269,7 @@ fn merged(result: &WatchResult, beside: bool) -> String {
     }
 }
 
-/// The first samples may cost more than the budget has until then.
+/// In a shorter run the first samples may cost more than the budget allows.
 const EVENS_OUT_NS: u64 = 60_000_000_000;
 
 /// How long messages were followed, and of how long.

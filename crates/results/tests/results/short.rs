@@ -277,6 +277,26 @@ fn a_table_has_its_first_rows_or_is_left_out_and_its_note_makes_room() {
 }
 
 #[test]
+fn what_an_option_asked_for_takes_no_room_from_notes() {
+    let (mut page, rows) = (Page::default(), [5, draw::MOST_LINES]);
+    for rows in rows {
+        let mut table = Table::of("<name|n");
+        (0..rows).for_each(|_| table.row(["a", "1"]));
+        page.main("heading");
+        page.table(table);
+        page.note("a note");
+    }
+    page.whole();
+    let text = draw::short(&page, 80, false);
+    assert_eq!(text.matches("a note").count(), 2, "{text}");
+    assert_eq!(
+        text.lines().filter(|line| line.ends_with("  1")).count(),
+        rows.iter().sum::<usize>(),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_row_with_a_long_text_is_left_out_whole() {
     let paragraph = (0..40).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
     let has_words = |notes: usize| {

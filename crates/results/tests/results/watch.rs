@@ -31,7 +31,7 @@ fn page(name: &str, change: impl FnOnce(&mut WatchResult)) -> String {
 }
 
 #[test]
-fn what_tcp_retransmits_is_a_rate_of_which_less_is_better() {
+fn fewer_retransmitted_segments_are_better() {
     let record = with("watch-tx", |watch| {
         watch.watched_ns = 60_000_000_000;
         watch.send.as_mut().unwrap().account.retransmitted = 120;

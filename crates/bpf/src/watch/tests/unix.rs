@@ -176,8 +176,11 @@ fn several_threads_that_read_take_a_message_each() {
     let account = watch.account().unwrap();
     println!("{account:?}");
     assert!(nearly(account.seen, REQUESTS + READERS) && account.unread() >= 0, "{account:?}");
-    assert!(nearly(account.ended() + account.missed_events, account.seen), "{account:?}");
-    assert!(nearly(account.bytes_read + 64 * account.missed_events, 64 * REQUESTS + READERS), "{account:?}");
+    // An event that was missed may have been one of these reads, or of another process.
+    let nearly_all = |n: u64, missed: u64, of: u64| n <= of && nearly((n + missed).min(of), of);
+    assert!(nearly_all(account.ended(), account.missed_events, account.seen), "{account:?}");
+    let sent = 64 * REQUESTS + READERS;
+    assert!(nearly_all(account.bytes_read, 64 * account.missed_events, sent), "{account:?}");
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Pulse {
         self.heard.elapsed() > after
     }
 
-    /// Gives one by what is done here, where it is due.
+    /// Gives one by `say`, where it is due.
     pub fn give(&mut self, say: impl FnOnce() -> Result<(), ControlError>) -> Result<(), ControlError> {
         if self.due_in().is_zero() {
             say()?;

@@ -177,11 +177,9 @@ fn a_sender_that_vanishes_is_noticed() {
     let watches = |listener: &Listener| running(listener).watch(|| 0, &AtomicBool::new(false));
     between(watches, |session, sink| {
         thread::sleep(Pulse::EVERY);
-        let start = Instant::now();
         drop(session);
         let error = sink.join().unwrap().unwrap_err();
         assert!(matches!(error, ControlError::Closed { .. }), "{error}");
-        assert!(start.elapsed() < LOST_AFTER, "{:?}", start.elapsed());
     });
 }
 

@@ -7,7 +7,7 @@ use netfathom_model::verdict::Finding;
 use netfathom_sys::process;
 use netfathom_sys::socket::tcp_clients;
 
-use super::{FEWEST, MUCH};
+use super::{FEWEST, MUCH, Words};
 use crate::ground::environment::cgroup::raise_quota;
 use crate::kind::watch::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
 
@@ -25,7 +25,7 @@ pub(super) fn is_throttled(result: &WatchResult) -> bool {
 }
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
-pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
+pub(super) fn runqueue(result: &WatchResult) -> Option<Words> {
     let is_netfathom = |by: &Holders<'_>| *by.first == Holder::Netfathom;
     let first = result.waits.parts().find(|(by, _)| by.first.is_outside() || is_netfathom(by));
     if first.is_some_and(|(by, _)| is_netfathom(&by)) && held_by_netfathom(result) > MOST_UNTIMED {
@@ -54,7 +54,7 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
             "give the application more CPUs, or run fewer of its threads or processes at a time".into(),
         ),
         (by, _) if is_client(by, result) => (
-            ", which connects to the watched port,",
+            ", perhaps a client of the watched port,",
             format!(
                 "leave {most} where it is if it waits for each answer: on another CPU it may be woken later; otherwise {moving}"
             ),
@@ -88,7 +88,7 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 
-/// Whether it has a connection to the watched port, as far as it still runs.
+/// Whether it has a connection to a port of that number, on whichever host, as far as it still runs.
 fn is_client(by: &Holder, result: &WatchResult) -> bool {
     let (Holder::Process { pid, .. }, WatchTarget::Port(port)) = (by, &result.plan.target) else {
         return false;

@@ -94,10 +94,10 @@ fn named(drop: &WatchDrop) -> String {
     format!("{} {} {}", print::count(drop.packets), drop.direction.name(), drop.reason)
 }
 
-/// Of what comes, as far as that is known: few reasons name the protocol.
+/// Of what comes, as far as that is known: few reasons name the protocol. Where nothing came there are no times.
 fn is_of_tcp(result: &WatchResult, drop: &WatchDrop) -> bool {
-    let is_tcp_alone = result.account.seen > 0 && result.account.udp == 0;
-    drop.direction == Direction::Rx && (is_tcp_alone || drop.reason.starts_with("TCP_"))
+    let is_tcp = result.account.udp == 0 || drop.reason.starts_with("TCP_");
+    result.account.seen > 0 && drop.direction == Direction::Rx && is_tcp
 }
 
 #[cfg(test)]

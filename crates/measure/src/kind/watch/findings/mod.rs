@@ -30,7 +30,7 @@ const LOST: f64 = 0.05;
 const A_THREAD_EACH: f64 = 0.3;
 /// A reader that takes this part of the datagrams before they are stamped is awake when they come.
 const POLLS: f64 = 0.05;
-/// A stage with a smaller part of the time that messages take the other way gains nothing.
+/// A wait below this part of a message's time in the longer direction is not worth a word.
 const TRIFLE: f64 = 0.01;
 
 /// What is seen, its cause, its remedy.
@@ -44,9 +44,8 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
     let is_first = result.account.refuses_many() && !cpu::is_throttled(result);
     let (first, refused) = if is_first { (refused, None) } else { (None, refused) };
     let first = unread::unread(result).into_iter().chain(first);
-    let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(cpu::taken(result));
-    let least_ns = TRIFLE * longest_ns(result);
-    let mut of_time: Vec<(f64, Finding)> = of_time.filter(|of| of.0 >= least_ns).collect();
+    let taken = cpu::taken(result).filter(|of| of.0 >= least_ns(result));
+    let mut of_time: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(of_stage).chain(taken).collect();
     of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
     let of_time = of_time.into_iter().map(|(_, finding)| finding);
     let lost = refused.into_iter().chain(drops::dropped(result)).chain(sending::lost(result));
@@ -57,10 +56,10 @@ fn times(stages: &[WatchedStage], of: WatchStage) -> Option<&Distribution> {
     stages.iter().find(|stage| stage.stage == of).map(|stage| &stage.times)
 }
 
-/// The mean time of a message in the direction in which it is longer.
-fn longest_ns(result: &WatchResult) -> f64 {
+/// The least mean time of a message that is more than a trifle.
+fn least_ns(result: &WatchResult) -> f64 {
     let totals = iter::once(&result.total).chain(result.send.iter().map(|send| &send.total));
-    totals.filter(|total| total.n >= FEWEST).map(|total| total.mean_ns).fold(0.0, f64::max)
+    TRIFLE * totals.filter(|total| total.n >= FEWEST).map(|total| total.mean_ns).fold(0.0, f64::max)
 }
 
 /// The direction of a stage: its total, its stages, and what they are of.
@@ -80,6 +79,7 @@ fn much(result: &WatchResult, stage: WatchStage) -> Option<&Distribution> {
     times(stages, stage)
         .filter(|times| times.n.min(total.n) >= FEWEST)
         .filter(|times| times.sum_ns as f64 > least * total.sum_ns as f64)
+        .filter(|times| times.sum_ns as f64 >= least_ns(result) * total.n as f64)
 }
 
 /// That of a stage, and its mean time of a message.

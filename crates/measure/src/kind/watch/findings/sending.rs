@@ -78,8 +78,7 @@ pub(super) fn pacing(result: &WatchResult) -> Words {
 }
 
 pub(super) fn qdisc(result: &WatchResult) -> Option<Words> {
-    let send = result.send.as_ref()?;
-    let is_queue = times(&send.stages, WatchStage::Qdisc).is_some_and(|times| times.mean_ns > QUEUED_NS);
+    let is_queue = much(result, WatchStage::Qdisc)?.mean_ns > QUEUED_NS;
     is_queue.then(|| {
         (
             "messages wait in the queue of their device",
@@ -143,7 +142,7 @@ mod tests {
 
     const US: i64 = 1000;
 
-    /// Sending takes 10 µs, and as long as this stage takes, which so many of a hundred messages have.
+    /// Sending takes 10 µs, and as long as this stage takes, which `n` of a hundred messages have.
     fn sends(stage: WatchStage, n: u64, each_ns: i64, account: WatchSendAccount) -> WatchResult {
         let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
         let stages = vec![WatchedStage { stage, times: times(n, each_ns) }];
@@ -185,6 +184,10 @@ mod tests {
         let mut large = sends(WatchStage::Socket, 100, 100 * US, lossy(1000, 10));
         large.send.as_mut().unwrap().account.bytes_timed = 20_000_000;
         assert_eq!(findings(&large, None), [], "1,000 messages make 13,812 segments");
+        // The window holds them for a trifle of the time to receive.
+        let mut held = sends(WatchStage::Cwnd, 100, 100 * US, lossy(1000, 10));
+        held.total = times(100, 100_000 * US);
+        assert_eq!(only(&held).seen, "TCP retransmits segments");
     }
 
     #[test]

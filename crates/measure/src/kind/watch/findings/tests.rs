@@ -255,6 +255,17 @@ fn sockets_that_were_found_late_lower_the_verdict_by_their_part_of_the_time() {
 }
 
 #[test]
+fn missed_events_lower_the_verdict_by_their_part_of_the_messages() {
+    let is_lowered = |missed| {
+        let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        (result.account.seen, result.account.bytes_outside) = (100, 10_000);
+        result.account.missed_events = missed;
+        verdict(&result).reasons.iter().any(|reason| reason.text.contains("missed events"))
+    };
+    assert_eq!([5, 6].map(is_lowered), [false, true]);
+}
+
+#[test]
 fn what_the_kernel_dropped_is_why_no_message_came() {
     let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
     let reason = "NETFILTER_DROP".into();

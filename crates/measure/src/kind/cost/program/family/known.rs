@@ -1,4 +1,4 @@
-//! All families whose programs run, and whose a process is.
+//! The families of programs that run, and to which of them a process belongs.
 
 use std::time::Duration;
 use std::{io, iter, thread};
@@ -26,7 +26,7 @@ pub struct Kin {
     pub strangers: bool,
     /// Who was there before it.
     pub before: Vec<u32>,
-    /// Who was found to belong to it. Who has ended does not tell any more.
+    /// Who was found to belong to it: one that has ended has no environment any more.
     pub seen: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Known {
     pub fn members(&mut self, word: &str) -> io::Result<Vec<u32>> {
         let root = self.of(word).and_then(|kin| kin.root);
         let mut heads: Vec<u32> = root.into_iter().collect();
-        // A kernel that does not tell them apart leaves the word.
+        // Where the kernel does not list them, only the word shows the family.
         let adopted = process::children_of_first_thread().unwrap_or_default();
         let parents = Parents::now()?;
         for child in parents.children(std::process::id()) {
