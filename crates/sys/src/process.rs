@@ -164,14 +164,13 @@ pub fn reap_orphan(pid: u32) -> io::Result<Option<Ended>> {
 
 /// Reaps all children that have ended; whether one is left. With orphans [adopted](adopt_orphans) no descendant is
 /// left without one: the kernel answers for one moment, unlike a look at `/proc`.
-pub fn reap_all() -> io::Result<bool> {
+pub fn reap_all() -> bool {
     const ANY: u32 = u32::MAX;
     loop {
         match wait4(ANY, libc::WNOHANG) {
             Ok(Some(_)) => {}
-            Ok(None) => return Ok(true),
-            Err(none) if none.raw_os_error() == Some(libc::ECHILD) => return Ok(false),
-            Err(error) => return Err(error),
+            // ECHILD is the only error of such a call.
+            left => return left.is_ok(),
         }
     }
 }

@@ -84,7 +84,8 @@ pub fn tcp_inodes(port: u16) -> BTreeSet<u64> {
 
 /// The inodes of the TCP sockets that are connected to this port, in the network namespace of a process as `/proc` names it.
 pub fn tcp_clients(process: &str, port: u16) -> BTreeSet<u64> {
-    inodes(process, "tcp", |words| words[1].ends_with(&format!(":{port:04X}")))
+    let there = format!(":{port:04X}");
+    inodes(process, "tcp", |words| words[1].ends_with(&there))
 }
 
 fn inodes_at(protocol: &str, port: u16) -> BTreeSet<u64> {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who had the processor while a followed thread waited for it.
+ * Who had the processor while a followed thread waited for it: switch.h has a processor at a switch, waits.h what a thread
+ * waited, and for whom.
  *
  * All times are of the run queue's clock, as the kernel's own account of each task is. Some switches are seen by no
  * program, as those away from certain tasks of some machines: no time is wrong then, and where the switch to such a

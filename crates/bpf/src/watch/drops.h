@@ -38,7 +38,7 @@ static __noinline int note_port(struct sock *sk, struct outgoings *o)
 		.net = BPF_CORE_READ(sk, __sk_common.skc_net.net, net_cookie),
 		.port = sk->__sk_common.skc_num,
 	};
-	const __u32 any = 0;
+	const __u32 any = 1;
 
 	bpf_map_update_elem(&ports, &of, &any, 0);
 	o->port = of.port;

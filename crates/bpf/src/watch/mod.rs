@@ -352,7 +352,7 @@ impl Watch {
         if self.directions.contains(&Direction::Tx) {
             self.mark_in("outgoings", socket, 0)?;
         }
-        // Last: where it fails, messages are followed all the same.
+        // Last: where it fails, the caller counts the socket as not marked, and its messages are followed all the same.
         if self.directions.contains(&Direction::Rx) { self.mark_port(socket) } else { Ok(()) }
     }
 

@@ -51,6 +51,8 @@ struct sending {
 	struct departure ring[SENDS];
 };
 
+_Static_assert(sizeof(struct sending) < 8000, "from Linux 7 on a socket's storage is 8 KB at most");
+
 /* Accepted sockets have what their listener has. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -68,7 +70,7 @@ static __always_inline struct sending *sending_of(struct sock *sk)
 }
 
 /* A call that goes on from before the sample, as some of its message is copied, is none of it. */
-static __always_inline void begin_sending(struct sending *s, const struct msghdr *msg, __u32 end)
+static __always_inline void begin_sending(struct sending *s, const struct msghdr *msg, __u32 end, __u64 now)
 {
 	if (s->sample == this_sample())
 		return;
@@ -76,6 +78,7 @@ static __always_inline void begin_sending(struct sending *s, const struct msghdr
 	s->queued_until = s->left_until = 0;
 	s->queued_at = s->left_at = s->full_at = 0;
 	s->looks.why = SPAN_TX_SNDBUF;
+	s->looks.at = now;
 	s->crowded = config.samples && msg->msg_iter.iov_offset ? end : 0;
 	/* A device may get a packet of this socket meanwhile. */
 	publish(s->sample, this_sample());
@@ -101,7 +104,7 @@ static __always_inline void note_full(const struct sock *sk, struct sending *s, 
  */
 static __always_inline void go_on(const struct sock *sk, struct sending *s, struct departure *d, __u32 written, __u64 now)
 {
-	bool was_full = true;
+	bool was_full = true, waited;
 	__u64 until = now;
 
 	if (d->returned) {
@@ -109,14 +112,15 @@ static __always_inline void go_on(const struct sock *sk, struct sending *s, stru
 		was_full = s->full_at > d->turn;
 		until = later(s->full_at, d->returned);
 		d->sent += now - until;
-		leave_out(&s->looks, &d->held);
 	}
 	/* Nothing was copied since the last turn. */
-	if (was_full && s->written == written)
+	waited = was_full && s->written == written;
+	if (waited)
 		d->buffered += until - d->turn;
-	else
+	if (d->returned || !waited)
 		leave_out(&s->looks, &d->held);
-	s->looks.then = s->looks.sums;
+	else
+		s->looks.then = s->looks.sums;
 	d->turn = now;
 	d->returned = 0;
 	d->thread = bpf_get_current_pid_tgid();
@@ -193,7 +197,7 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 		return;
 	written = tcp->write_seq;
 	end = written + msg->msg_iter.count;
-	begin_sending(s, msg, end);
+	begin_sending(s, msg, end, now);
 	charge_held(&s->looks, now);
 	last = departure(s, s->tail - 1);
 	if (!shared.process)

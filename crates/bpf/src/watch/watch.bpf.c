@@ -13,11 +13,12 @@
  *     reading.h             TCP: what was read, cut into spans that are added to the sums
  *     datagrams.h, unix.h   the same of UDP, and of Unix sockets
  *     sending.h             TCP: what was written, until the device has it and the peer acknowledges it
+ *     held.h                what held it before TCP sent it
  *     outgoing.h            the same of UDP; the hooks at the device, which TCP shares
  *     sockets.h, slow.h     beside the sums of all messages: those of single sockets, and single messages that took long
  *     drops.h               packets that the kernel drops
  *
- * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled, and what comes in
+ * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled (kernel.h), and what comes in
  * is summed by a thread that reads or sends alone, so that the sums of one processor have one writer at a time. For what
  * is sent, sending.h has the reason.
  */

@@ -78,7 +78,7 @@ fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
     })
 }
 
-/// Finds what the plan of a run on this host refuses, before a round is taken.
+/// What the plan of `stack` or `capacity` refuses, before a round is taken. The others refuse it in the first round.
 fn planned(command: &Command) -> Result<()> {
     match command {
         Command::Stack(args) => stack::plan(args).map(drop),

@@ -78,7 +78,8 @@ pub(super) fn of_records(a: &Record, b: &Record) -> Vec<Difference> {
     between(&around(a), &around(b))
 }
 
-/// Names the effect of what is known to matter for such a measurement, and puts that first.
+/// Names the effect of what is known to matter for such a measurement, and puts that first;
+/// offloads come last, by what they change.
 pub(super) fn explained(mut all: Vec<Difference>, of: &Measurement) -> Vec<Difference> {
     for difference in &mut all {
         let name = match difference.what.split_once(": ") {

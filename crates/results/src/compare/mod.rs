@@ -337,9 +337,8 @@ fn known(pairs: &[(&Run, &Run)]) -> BTreeMap<String, bool> {
 
 /// Whether a setting differs, or what else a command sets of a device, such as its qdisc.
 pub fn settings_differ(a: &Record, b: &Record) -> bool {
-    let is_of_device = |difference: &Difference| difference.what.starts_with("devices.");
     !settings::compared(&a.environment, &b.environment).differences.is_empty()
-        || differences::of_records(a, b).iter().any(is_of_device)
+        || a.environment.devices != b.environment.devices
 }
 
 fn head(run: &Run) -> Head {

@@ -143,7 +143,7 @@ fn what_held_a_message_one_after_the_other_has_its_part_each() {
         server.write_all(&message).unwrap();
         let mut rest = message.as_mut_slice();
         // Until only the last segment, which is short, has not come for a while.
-        while let Ok(n) = client.read(rest.split_at_mut(CHUNK.min(rest.len())).0) {
+        while let Ok(n @ 1..) = client.read(rest.split_at_mut(CHUNK.min(rest.len())).0) {
             rest = &mut rest[n..];
             thread::sleep(PAUSE / 20);
         }

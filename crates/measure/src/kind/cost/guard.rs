@@ -119,7 +119,7 @@ fn end_what_is_left(grace: Duration) {
     let killed_at = Instant::now() + grace;
     let deadline = killed_at + LONGEST;
     let mut asked_at = None;
-    while process::reap_all().unwrap_or(false) && Instant::now() < deadline {
+    while process::reap_all() && Instant::now() < deadline {
         let signal = if Instant::now() >= killed_at { SIGKILL } else { SIGTERM };
         if signal == SIGKILL || asked_at.is_none_or(|at: Instant| at.elapsed() >= ASKED_AGAIN) {
             asked_at = Some(Instant::now());

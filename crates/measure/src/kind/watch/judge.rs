@@ -92,7 +92,7 @@ const RULES: [Rule<WatchResult>; 16] = [
         MOST_UNTIMED,
         |r| r.account.missed_events as f64 / (r.account.seen as f64 + sent(r) as f64).max(1.0),
         percent,
-        "netfathom's programs missed events, as many as {} of the messages: some have no times, or too long ones",
+        "netfathom's programs missed events, as many as {} of the messages: some may have no times, or too long ones",
     ),
     Rule::degraded(
         MOST_UNTIMED,
@@ -219,8 +219,10 @@ fn nothing_came(result: &WatchResult) -> String {
 
 /// What the kernel dropped came to no socket.
 fn dropped_before(result: &WatchResult) -> Option<String> {
-    let dropped = dropped(result).next()?;
-    Some(format!("the kernel dropped {}: {}; {}", dropped.evidence, dropped.cause, dropped.remedy))
+    let all =
+        dropped(result).map(|of| format!("the kernel dropped {}: {}; {}", of.evidence, of.cause, of.remedy));
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn nothing_sent(result: &WatchResult) -> String {

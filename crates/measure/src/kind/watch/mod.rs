@@ -271,6 +271,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
         result.account = watch.account()?;
         result.waits = watch.waits()?;
     }
+    result.account.missed_events = watch.missed_events()?;
     result.drops = watch.drops()?;
     Ok(())
 }

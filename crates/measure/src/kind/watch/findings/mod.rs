@@ -1,4 +1,5 @@
-//! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
+//! What takes much of the time, why, and what to do: in the words of `ttcp --explain`. `cpu`, `drops`, `sending` and `unread`
+//! have those of one subject, `run` those of the whole run.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -248,7 +249,7 @@ fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
         (
             account.missed_events,
             "events",
-            "netfathom's programs missed events: some messages have no times, or too long ones",
+            "netfathom's programs missed events: some messages may have no times, or too long ones",
             "the kernel runs no program twice at a time on a CPU; from Linux 7.0 on, a thread may lose its CPU within one",
             "compare it with the number of messages: few events change little",
         ),
