@@ -10,6 +10,8 @@ use crate::child::{record, run, runs};
 
 /// Long enough for a program to end in the middle of it.
 const SLOW: &str = "b=sleep 0.2";
+/// A trial counts if the program was there for this part of it: docs/cost.md.
+const THROUGHOUT: f64 = 0.98;
 
 #[test]
 fn one_that_cannot_be_started_or_ends_at_once() {
@@ -113,9 +115,13 @@ fn a_job_may_end_also_before_the_benchmark_begins_and_again_starts_it_anew() {
     }
     let args = ["--again", "--", "sh", "-c", "sleep 0.02"];
     let (_, result) = measured(short.quickly(SLOW).args(args));
-    for trial in trials(&result, 1) {
+    let again: Vec<_> = result.benchmarks[0].trials.iter().filter(|trial| trial.condition == 1).collect();
+    assert_eq!(again.len(), super::TRIALS);
+    for trial in again {
         let program = trial.program.unwrap();
         assert!(program.starts > 1 && program.present > 0.5, "{program:?}");
+        // Whoever starts it again may have to wait for a CPU, long enough for the trial not to count.
+        assert_eq!(trial.failed.is_some(), program.present < THROUGHOUT, "{trial:?}");
     }
     // A job that fails is none.
     run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"])).exited(3);
