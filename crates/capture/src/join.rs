@@ -24,7 +24,7 @@ mod table;
 mod tests;
 
 pub use capture_log::Captured;
-pub use clock::{ClockFit, Fit, Fitted};
+pub use clock::{ClockFit, Fit, Fitted, Jump};
 
 use joiner::Joiner;
 use number::{Number, number};
@@ -109,13 +109,13 @@ pub struct Joined {
     pub kinds: Kinds,
     /// Of [`PacketKind::NotInLog`], those of flows that the log knows: it should have had them.
     pub unlogged: u64,
-    /// Messages that the log has, those that are there twice included.
+    /// Messages that the log has: joined + `missing`.
     pub messages: u64,
-    /// Of those, the ones that were there before: `messages` = joined + `missing` + `unusable`.
-    pub unusable: u64,
+    /// Records of the log with the number of an earlier one, which counts.
+    pub repeated: u64,
     /// Of those, the ones that the capture has not.
     pub missing: u64,
-    /// Joined messages that were captured after a later one.
+    /// Joined messages that were captured after one of their flow with a higher number.
     pub reordered: u64,
     /// Messages with a receive time in the log.
     pub received: u64,
@@ -232,6 +232,14 @@ impl Joined {
         if self.links.last() != Some(&link) && self.links.len() < MOST_LINKS && !self.links.contains(&link) {
             self.links.push(link);
         }
+    }
+
+    /// Takes back a message of the log that was there before.
+    #[cold]
+    fn repeat(&mut self, is_received: bool) {
+        self.messages -= 1;
+        self.received -= u64::from(is_received);
+        self.repeated += 1;
     }
 
     #[inline]

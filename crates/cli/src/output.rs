@@ -111,10 +111,14 @@ fn chain(error: &Error) -> String {
     })
 }
 
-/// Writes a page: the short view, or with `verbose` the whole.
+/// Writes a page: the short view, or with `verbose` the whole. A script that reads the short view has all of its lines.
 pub fn page(page: &Page, verbose: bool) -> Result<()> {
-    let draw = if verbose { draw::terminal } else { draw::short };
-    print(&draw(page, width(), color()))
+    let (width, color) = (width(), color());
+    print(&match (verbose, io::stdout().is_terminal()) {
+        (true, _) => draw::terminal(page, width, color),
+        (false, true) => draw::short(page, width, color),
+        (false, false) => draw::terminal(&page.short(), width, color),
+    })
 }
 
 /// Writes the short view of a page on standard error, where standard output is for data.

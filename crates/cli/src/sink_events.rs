@@ -40,7 +40,7 @@ fn text(event: &SinkEvent) -> String {
                 "{peer}: {} of {} arrived, {lost} lost{}",
                 read.delivered,
                 sent.accepted,
-                rest(read, *took)
+                rest(read, read.delivered, *took)
             )
         }
         SinkEvent::Lost { peer, why, read } => {
@@ -52,7 +52,8 @@ fn text(event: &SinkEvent) -> String {
                 Some(flow) => format!("flow {flow:08x}"),
                 None => "no messages of netfathom".into(),
             };
-            format!("not announced{from}, {what}: {} datagrams{}", read.datagrams(), rest(read, *took))
+            let datagrams = read.datagrams();
+            format!("not announced{from}, {what}: {datagrams} datagrams{}", rest(read, datagrams, *took))
         }
     }
 }
@@ -65,8 +66,8 @@ pub fn reachable(address: SocketAddr) -> String {
     }
 }
 
-/// The counts that are not zero, and the rate.
-fn rest(read: &Read, took: Duration) -> String {
+/// The counts that are not zero, and the rate: between the `came` messages there is an interval less.
+fn rest(read: &Read, came: u64, took: Duration) -> String {
     let kinds = [
         ("duplicates", read.duplicates),
         ("reordered", read.reordered),
@@ -77,8 +78,8 @@ fn rest(read: &Read, took: Duration) -> String {
     ];
     let mut text: String =
         kinds.iter().filter(|k| k.1 > 0).map(|(kind, count)| format!(", {count} {kind}")).collect();
-    if took > Duration::from_millis(1) {
-        let rate = read.datagrams() as f64 / took.as_secs_f64();
+    if came > 1 && took > Duration::from_millis(1) {
+        let rate = (came - 1) as f64 / took.as_secs_f64();
         text.push_str(&format!("; {}", print::rate(rate)));
     }
     text
@@ -111,4 +112,25 @@ fn counts(read: &Read) -> Value {
         "socket_full": read.dropped,
         "cpu_ns": read.cpu_ns,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_measure::load::control::protocol::SendTotals;
+
+    use super::*;
+
+    fn ended(read: Read, took: Duration) -> String {
+        let sent = SendTotals { tried: 2000, accepted: 2000, refused: 0 };
+        let event = SinkEvent::Ended { peer: ([10, 0, 0, 1], 9).into(), sent, read, took };
+        text(&event).split_once(" arrived, ").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_intervals_between_messages() {
+        let read = |delivered, duplicates| Read { delivered, duplicates, ..Read::default() };
+        assert_eq!(ended(read(3, 0), Duration::from_secs(2)), "1997 lost; 1.00/s");
+        assert_eq!(ended(read(1801, 200), Duration::from_secs(2)), "199 lost, 200 duplicates; 900/s");
+        assert_eq!(ended(read(1, 1), Duration::from_secs(2)), "1999 lost, 1 duplicates");
+    }
 }

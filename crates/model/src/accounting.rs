@@ -11,10 +11,14 @@ pub enum Fate {
     Delivered,
     /// The socket's receive buffer was full.
     SocketBufferFull,
+    /// It came to the reader's host damaged: its checksum was wrong.
+    ChecksumError,
     /// The queue between driver and stack was full.
     BacklogFull,
-    /// The driver or its queue dropped it.
+    /// The driver dropped it.
     DeviceDrop,
+    /// A queue (qdisc) of the sender's host dropped it: it never came to the device.
+    QueueDrop,
     /// It was sent by this host and did not reach the other one.
     OnTheWay,
     /// The kernel dropped it for another reason, which it names.
@@ -32,8 +36,10 @@ impl Fate {
         match self {
             Self::Delivered => "delivered".into(),
             Self::SocketBufferFull => "socket buffer full".into(),
+            Self::ChecksumError => "checksum error".into(),
             Self::BacklogFull => "backlog full".into(),
             Self::DeviceDrop => "device drop".into(),
+            Self::QueueDrop => "queue drop".into(),
             Self::OnTheWay => "lost on the way".into(),
             Self::KernelDrop(reason) => format!("kernel drop: {reason}"),
             Self::Unknown => "unknown".into(),

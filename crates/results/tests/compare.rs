@@ -1,5 +1,7 @@
 //! Quantities of runs, and what comparisons of them say.
 
+#[path = "compare/beside.rs"]
+mod beside;
 #[path = "browser/pictures.rs"]
 mod blocks;
 #[path = "results/fixtures.rs"]

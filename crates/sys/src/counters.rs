@@ -66,6 +66,9 @@ counters! {
         /// Datagrams in with a wrong checksum.
         in_csum_errors,
         out_datagrams,
+        /// Datagrams that a queue or a device of this host dropped, though the send call succeeded (without IP_RECVERR), and
+        /// send calls that failed for want of room.
+        sndbuf_errors,
     }
 }
 
@@ -188,6 +191,7 @@ fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters
         rcvbuf_errors: read("RcvbufErrors")?,
         in_csum_errors: read("InCsumErrors")?,
         out_datagrams: read("OutDatagrams")?,
+        sndbuf_errors: read("SndbufErrors")?,
     })
 }
 

@@ -26,7 +26,7 @@ pub(crate) use look::children_of;
 use look::parent;
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
-    name, peak_rss_bytes, proc_is_ours, sockets, started,
+    major_faults, name, peak_rss_bytes, proc_is_ours, sockets, started,
 };
 pub use spent::{ignores, spent_by_all, spent_ns};
 pub use terminal::give_terminal;

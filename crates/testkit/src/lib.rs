@@ -25,7 +25,7 @@ pub use group::Group;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts, host};
 pub use killed::Killed;
 pub use pid_namespace::{again_in_pid_namespace, in_pid_namespace};
-pub use processors::unless_disturbed;
+pub use processors::{unless_disturbed, unless_disturbed_beside};
 pub use readers::python;
 pub use star::{Star, ip};
 

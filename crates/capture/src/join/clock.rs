@@ -15,6 +15,12 @@ const SHORTEST_NS: f64 = 2e9;
 /// Clocks drift less: NTP corrects at most this much, and a quartz is off by less.
 const MOST_DRIFT: f64 = 500e-6;
 
+/// A jump is at least so much, with this many windows before and after it, and this many times what neighboring
+/// minima differ by elsewhere: the shortest times of a stack, or of a path, hardly change like that.
+const LEAST_JUMP_NS: u64 = 1_000_000;
+const FEWEST_BESIDE: usize = 8;
+const JUMP: u64 = 10;
+
 /// 120 years: more than lies between 1970 and any log. Within it, the fitted line gives every moment a
 /// time that a record may have.
 const MOST_APART_NS: u64 = 3_800_000_000_000_000_000;
@@ -52,6 +58,15 @@ pub struct Fit {
     pub fitted: Fitted,
     /// How much it rose from the first to the last message; `None` without a slope.
     pub moved_ns: Option<i64>,
+    pub jump: Option<Jump>,
+}
+
+/// Where the shortest times change at once, and stay so: a clock was set, or the path is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// By the capture, from the first message.
+    pub after_ns: u64,
+    pub by_ns: u64,
 }
 
 impl Default for ClockFit {
@@ -98,7 +113,8 @@ impl ClockFit {
     pub fn fit(&self) -> Option<Fit> {
         let points: Vec<(i64, i64)> = self.windows.iter().flatten().copied().collect();
         let &(at_ns, least) = points.iter().min_by_key(|(_, d)| *d)?;
-        let flat = Fit { fitted: Fitted { offset_ns: least, at_ns, drift: 0.0 }, moved_ns: None };
+        let fitted = Fitted { offset_ns: least, at_ns, drift: 0.0 };
+        let flat = Fit { fitted, moved_ns: None, jump: jump(&points) };
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         // Relative to the least, for a difference since 1970 has no digits left in an f64.
         let near: Vec<(f64, f64)> = points
@@ -115,8 +131,27 @@ impl ClockFit {
         }
         let offset_ns = least.wrapping_add((d0 - drift * t0).floor() as i64);
         let fitted = Fitted { offset_ns, at_ns: first, drift };
-        Some(Fit { fitted, moved_ns: Some((drift * length).round() as i64) })
+        Some(Fit { fitted, moved_ns: Some((drift * length).round() as i64), ..flat })
     }
+}
+
+/// The one jump between neighboring minima: two of a size hide each other.
+fn jump(points: &[(i64, i64)]) -> Option<Jump> {
+    let jumps: Vec<u64> = points.windows(2).map(beyond_drift).collect();
+    let place = (0..jumps.len()).max_by_key(|&place| jumps[place])?;
+    let elsewhere = jumps[..place].iter().chain(&jumps[place + 1..]).max()?;
+    let is_within = place + 1 >= FEWEST_BESIDE && jumps.len() - place >= FEWEST_BESIDE;
+    let is_jump = jumps[place] > LEAST_JUMP_NS && jumps[place] / JUMP > *elsewhere;
+    let [first, before, after] = [0, place, place + 1].map(|place| points[place]);
+    let jump = Jump { after_ns: after.0.abs_diff(first.0), by_ns: after.1.abs_diff(before.1) };
+    (is_within && is_jump).then_some(jump)
+}
+
+/// By how much two minima differ more than a drift explains.
+fn beyond_drift(pair: &[(i64, i64)]) -> u64 {
+    let [before, after] = [pair[0], pair[1]];
+    let drift = MOST_DRIFT * before.0.abs_diff(after.0) as f64;
+    before.1.abs_diff(after.1).saturating_sub(drift as u64)
 }
 
 /// The edge of the lower hull over the mean of the times: where it begins, and its slope.

@@ -219,8 +219,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             return self.leaves(&gone);
         };
         if slot.state != State::Sighted {
-            self.joined.unusable += 1;
-            return;
+            return self.joined.repeat(listed.second != 0);
         }
         let sighted = *slot;
         let both = sighted.joined(&listed, self.stamps_stand_in);

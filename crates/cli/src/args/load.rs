@@ -170,7 +170,7 @@ pub struct SinkArgs {
     /// Maximum duration of a load
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     pub max_time: u64,
-    /// Ends after this number of loads [default: runs until Ctrl-C]
+    /// Ends after N loads: one a trial, two with --echo [default: runs until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub loads: Option<u32>,
     /// Write a message log of what was received, for netfathom join

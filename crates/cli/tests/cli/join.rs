@@ -23,6 +23,7 @@ use crate::child::{Ended, netfathom, out, record, recorded, shell, unprivileged}
 use crate::refusals::refused;
 
 mod apart;
+mod order;
 mod resolution;
 mod shown;
 

@@ -100,20 +100,32 @@ fn a_sink_that_counts_what_cannot_be_is_named() {
     for (lies, what) in [
         (Lies::shown("delivered", MOST), "18446744073709551615 messages delivered of 200"),
         (Lies::shown("delivered", 201), "201 messages delivered of 200"),
-        (Lies::shown("duplicates", MOST), "duplicates"),
-        (Lies::shown("reordered", 1 << 54), "messages reordered"),
+        (Lies::shown("duplicates", 1 << 43), "8796093022208 duplicates where a link carries"),
+        (Lies::shown("reordered", 2), "2 messages reordered of 0 delivered"),
         (Lies::shown("foreign", 1 << 54), "foreign messages"),
         (Lies::shown("garbage", 1 << 54), "datagrams that are no messages"),
         (Lies::shown("socket_drops", MOST), "dropped at the socket"),
+        (Lies::shown("corrupted", MOST), "datagrams with a wrong checksum"),
         (Lies::shown("cpu_ns", MOST), "ns of CPU time"),
         (Lies::shown("device_packets", MOST), "packets at the device"),
         (Lies::shown("udp_in", 1 << 63), "datagrams delivered by UDP"),
         (Lies { seen: MOST, ..Lies::none() }, "18446744073709551615 messages delivered of 200"),
+        (Lies { seen: 5, ..Lies::none() }, "0 messages delivered after 5"),
     ] {
         let (to, dir) = (lying_sink(lies), out());
         let send = format!("load send --to {to} --profile constant:1k/200ms --quiet --out");
         is_named(&run(netfathom(&send).arg(dir.path())), &to.to_string(), what);
     }
+}
+
+#[test]
+fn a_tally_that_cannot_be_read_is_shown_with_the_reason() {
+    let mut lies = Lies::none();
+    lies.tally["delivered"] = json!(-1);
+    let (to, dir) = (lying_sink(lies), out());
+    let send = format!("load send --to {to} --profile constant:1k/200ms --quiet --out");
+    let cause = format!("netfathom: cannot read what {to} sent: its report of what arrived was due, but `");
+    run(netfathom(&send).arg(dir.path())).exited(1).explains(&[&cause, "`-1`, expected u64"]);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::fs;
 use std::net::UdpSocket;
 
 use netfathom_model::accounting::{Accounting, Fate};
-use netfathom_model::record::{LoadResult, Measured, Measurement, Record, State};
-use netfathom_testkit::{Killed, needs_root, privileged, test_name};
+use netfathom_model::record::{LoadResult, Measured, Measurement, Record, StackResult, State};
+use netfathom_testkit::{Killed, needs_programs, needs_root, privileged, test_name};
 
 use crate::child::{netfathom, netfathom_to, only_run, out, record, recorded, run, start};
 use crate::refusals::{all_refused, refused_for};
@@ -121,6 +121,29 @@ fn every_message_of_a_load_is_accounted_for() {
         assert_eq!((trial.accounting.gap(), delivered(&trial.accounting)), (0, sent), "{case}: {trial:?}");
         assert_eq!(trial.workers.iter().map(|w| w.sent).sum::<u64>(), sent, "{case}");
     }
+}
+
+/// The send calls succeed, and the messages never come to the device.
+#[test]
+fn what_a_queue_of_the_sender_drops_is_named() {
+    needs_root!();
+    needs_programs!(["tc"], "iproute2");
+    let queue = ["--setup", "tc qdisc add dev $DEVICE root tbf rate 1mbit burst 3000 limit 3000"];
+    let of_plan = "--trials 1 --profile constant:2k/500ms";
+    let (ended, load) = recorded(netfathom(&format!("load send {of_plan}")).args(queue));
+    let (_, stack) = recorded(netfathom(&format!("stack both {of_plan}")).args(queue));
+    let loads = result(&load).trials.into_iter().map(|trial| trial.accounting);
+    let stacks = StackResult::of(&stack.measurement).unwrap().trials.iter();
+    for a in loads.chain(stacks.map(|trial| trial.accounting.clone())) {
+        let dropped = a.count(&Fate::QueueDrop);
+        assert_eq!((a.gap(), a.count(&Fate::Unexplained)), (0, 0), "{a:?}");
+        assert!(dropped > 0 && a.counters.iter().all(|c| c.agrees()), "{a:?}");
+        assert!(a.unjoined_tx < dropped / 10, "{a:?}");
+    }
+    let named = |record: &Record| {
+        record.verdict.reasons.iter().any(|reason| reason.text.contains("a queue of this host dropped them"))
+    };
+    assert!(named(&load) && named(&stack), "{ended}");
 }
 
 #[test]

@@ -143,6 +143,20 @@ fn a_terminal_is_given_no_html_and_a_file_no_colours() {
 }
 
 #[test]
+fn a_pipe_has_the_lines_that_a_terminal_has_no_room_for() {
+    let dir = out();
+    let record = dir.path().join("record.json");
+    let whole = fs::read_to_string(fixture("watch-slow")).unwrap();
+    fs::write(&record, whole.replace("messages wait as", &"word ".repeat(300))).unwrap();
+    let has = |text: &str| ["Account: what became", " more line"].map(|what| text.contains(what));
+    let piped = run(netfathom("report --format txt").arg(&record));
+    assert_eq!(has(&piped.out), [true, false], "{piped}");
+    let args = format!("report --format txt {}", record.display());
+    let Some(shown) = on_terminal(test_name!(), &args) else { return };
+    assert_eq!(has(&shown.out), [false, true], "{shown}");
+}
+
+#[test]
 fn a_report_of_standard_input_replaces_nothing() {
     let dir = out();
     let report = || {

@@ -216,8 +216,8 @@ fn a_page_names_the_process_and_its_messages_and_two_runs_are_compared_without_a
         echo(&listener, 200, pause_ms);
         (interrupted(child).exited(0), dir)
     });
-    let own = format!(" (pid {}): ", std::process::id());
-    let parts = [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "unfollowed "];
+    let own = format!(" (pid {}): mean ", std::process::id());
+    let parts = [own.as_str(), "protocol", "read", "total", "unfollowed "];
     let page = page.shows(&parts);
     let seen = page.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
     assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{page}");

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
-use netfathom_model::plan::{Family, Place};
+use netfathom_model::plan::{Family, Place, Transport};
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
 use netfathom_sys::socket::{receive_whole, set_receive_buffer};
@@ -22,6 +22,11 @@ const LONGEST_SEND: Duration = Duration::from_millis(200);
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 /// Messages that find routes and warm caches before a trial; no trial's own.
 const WARM_UP_MESSAGES: usize = 64;
+const WARM_UP_BYTES: usize = 64;
+/// How long the first of them may be under way.
+const LONGEST_WARM_UP: Duration = Duration::from_secs(2);
+/// After so long without another one, the rest are lost.
+const LONGEST_GAP: Duration = Duration::from_millis(200);
 
 /// The two ends of a measurement, as far as they are on this machine.
 pub struct Rig {
@@ -198,16 +203,84 @@ fn loopback(family: Family) -> IpAddr {
     }
 }
 
-/// Sends a few messages that are no trial's own, and reads them.
-pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError> {
-    reader.set_read_timeout(Some(Duration::from_secs(2))).map_err(GroundError::Socket)?;
-    let mut buffer = [0; 64];
-    for _ in 0..WARM_UP_MESSAGES {
-        sender.send(&[0; 64]).map_err(GroundError::Socket)?;
-        receive_whole(reader, &mut buffer).map_err(|source| match source.kind() {
-            io::ErrorKind::WouldBlock => GroundError::NothingCrosses,
-            _ => GroundError::Socket(source),
-        })?;
+/// Sends a few messages that are no trial's own, and reads those that come: a path may lose some. One that is later has no
+/// header, so no trial takes it for its own.
+pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket, transport: Transport) -> Result<(), GroundError> {
+    let send = |_| sender.send(&[0; WARM_UP_BYTES]).err();
+    let refused = (0..WARM_UP_MESSAGES).filter_map(send).fold(None, |first, e| first.or(Some(e)));
+    match (warmed_up(reader, transport).map_err(GroundError::Socket)?, transport) {
+        (0, _) => Err(nothing_came(refused)),
+        (WARM_UP_MESSAGES, _) | (_, Transport::Udp) => Ok(()),
+        // What is left in a stream would be taken for the beginning of the next message.
+        (_, Transport::Tcp) => Err(GroundError::Socket(refused.unwrap_or(io::ErrorKind::TimedOut.into()))),
     }
-    reader.set_read_timeout(None).map_err(GroundError::Socket)
+}
+
+/// How many of the messages came.
+fn warmed_up(reader: &UdpSocket, transport: Transport) -> io::Result<usize> {
+    reader.set_read_timeout(Some(LONGEST_WARM_UP))?;
+    let mut buffer = [0; WARM_UP_BYTES];
+    let mut came = 0;
+    while came < WARM_UP_MESSAGES {
+        match receive_whole(reader, &mut buffer) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+            outcome => outcome?,
+        };
+        came += 1;
+        // A stream repairs what is lost, in its own time.
+        if came == 1 && transport == Transport::Udp {
+            reader.set_read_timeout(Some(LONGEST_GAP))?;
+        }
+    }
+    reader.set_read_timeout(None)?;
+    Ok(came)
+}
+
+/// The reader is bound to the port: only a firewall can make it look closed.
+fn nothing_came(refused: Option<io::Error>) -> GroundError {
+    match refused {
+        Some(e) if e.kind() != io::ErrorKind::ConnectionRefused => GroundError::Socket(e),
+        _ => GroundError::NothingCrosses,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use netfathom_model::message::Header;
+
+    use super::*;
+
+    /// Warms up a path that forwards some of the messages, by their numbers.
+    fn over_path(forwards: fn(usize) -> bool) -> Result<(), GroundError> {
+        let [sender, path, reader] = ["127.0.0.1:0"; 3].map(|any| UdpSocket::bind(any).unwrap());
+        sender.connect(path.local_addr().unwrap()).unwrap();
+        let to = reader.local_addr().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut message = [1; WARM_UP_BYTES];
+                for number in 0..WARM_UP_MESSAGES {
+                    path.recv(&mut message).unwrap();
+                    if forwards(number) {
+                        path.send_to(&message, to).unwrap();
+                    }
+                }
+            });
+            warm_up(&sender, &reader, Transport::Udp)
+        })
+    }
+
+    #[test]
+    fn a_path_may_lose_some_messages_but_not_all() {
+        assert!(over_path(|number| number % 10 != 0).is_ok());
+        assert!(over_path(|number| number == WARM_UP_MESSAGES - 1).is_ok());
+        let none = over_path(|_| false);
+        assert!(matches!(none, Err(GroundError::NothingCrosses)), "{none:?}");
+    }
+
+    #[test]
+    fn a_late_message_is_of_no_trial() {
+        assert!(Header::read(&[0; WARM_UP_BYTES]).is_none());
+    }
 }

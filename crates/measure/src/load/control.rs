@@ -66,14 +66,17 @@ pub enum ControlError {
     Connect { address: SocketAddr, source: io::Error },
     #[error("the sink at {peer} refuses: {why}")]
     Refused { peer: SocketAddr, why: Why },
-    #[error("{peer} was silent for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
+    #[error("{peer} was silent for {}, where {awaited} was due: it has ended, is cut off or is overloaded, \
+        or the round trip is longer",
         netfathom_model::units::format_duration(.within.as_nanos() as u64))]
     Silent { peer: SocketAddr, awaited: &'static str, within: Duration },
     #[error("{peer} has not ended its load in the time that it announced: it is let go")]
     Overdue { peer: SocketAddr },
     #[error("{peer} has closed the connection where {awaited} was due: see its own output")]
     Closed { peer: SocketAddr, awaited: &'static str },
-    #[error("{peer} is no netfathom, or one of another version: {awaited} was due, but {what}")]
+    #[error(
+        "cannot read what {peer} sent: {awaited} was due, but {what}; use the same netfathom on both hosts"
+    )]
     Garbage { peer: SocketAddr, awaited: &'static str, what: String },
     #[error(
         "{peer} reports what cannot be: {what}; its numbers are of no use, so use the same netfathom on both hosts"

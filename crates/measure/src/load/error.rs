@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use netfathom_bpf::generator::GeneratorError;
 use netfathom_bpf::sink::SinkError;
+use netfathom_model::units::format_duration;
 use netfathom_sys::cpu::CpuError;
 use netfathom_sys::link::LinkError;
 use netfathom_sys::offload::OffloadError;
@@ -14,7 +15,7 @@ use netfathom_sys::route::RouteError;
 use netfathom_sys::xsk::XskError;
 
 use super::allow::Refusal;
-use super::control::ControlError;
+use super::control::{ControlError, LOST_AFTER};
 use crate::ground::error::{Failure, GroundError, Mistake, pass_on};
 use crate::ground::lab::LabError;
 
@@ -43,7 +44,7 @@ pub enum FlightError {
     Kernel(Box<dyn Error + Send + Sync>),
     #[error("{0}")]
     Control(#[from] ControlError),
-    #[error("the sink was lost while the load ran, which has stopped: {0}")]
+    #[error("the sink was lost while the load ran, which has stopped: {0}{hint}", hint = long_path(.0))]
     PeerLost(ControlError),
     #[error("the sender was lost before its trial was over: {0}")]
     SenderLost(String),
@@ -51,6 +52,17 @@ pub enum FlightError {
     NotAllowed(#[from] Refusal),
     #[error("cannot write the message log {path}: {source}; choose another place or free some space there", path = .path.display())]
     Log { path: PathBuf, source: io::Error },
+}
+
+/// A sink that waits too long for an answer hangs up.
+fn long_path(lost: &ControlError) -> String {
+    match lost {
+        ControlError::Closed { .. } => {
+            let most = format_duration(LOST_AFTER.as_nanos() as u64);
+            format!("; it also closes it if the round trip is longer than {most}")
+        }
+        _ => String::new(),
+    }
 }
 
 impl Failure for FlightError {

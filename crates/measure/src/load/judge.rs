@@ -227,6 +227,22 @@ pub fn lost(trial: &impl Judged) -> f64 {
     1.0 - share(delivered, trial.load().sent)
 }
 
+/// What to do about losses, by where most of them ended.
+fn against_loss<T: Judged>(trials: &[&T]) -> String {
+    let ended = |fate: Fate| trials.iter().map(|t| t.accounting().count(&fate)).sum::<u64>();
+    let sent: u64 = trials.iter().map(|t| t.accounting().sent).sum();
+    let lost = sent.saturating_sub(ended(Fate::Delivered));
+    let most = |fate: Fate| 2 * ended(fate) > lost;
+    let advice = if most(Fate::QueueDrop) {
+        "a queue of this host dropped them: lower the rate, or make the queue longer (tc -s qdisc show dev DEVICE)"
+    } else if most(Fate::ChecksumError) {
+        "their checksums were wrong: find the device that damages them (ethtool -S DEVICE)"
+    } else {
+        "lower the rate"
+    };
+    advice.into()
+}
+
 fn refused(load: &Load) -> u64 {
     load.refused.iter().map(|r| r.count).sum()
 }
@@ -326,8 +342,9 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             0.001,
             lost,
             percent,
-            "{} of the messages were lost: receive times are of the rest; lower the rate",
+            "{} of the messages were lost: receive times are of the rest; ",
         )
+        .advise(|broke, _| against_loss(broke))
         .void_beyond(0.5),
         Rule::degraded(
             0.0,

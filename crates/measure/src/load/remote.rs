@@ -127,8 +127,8 @@ impl FarEnd for Sink {
 
 fn lost(error: ControlError) -> FlightError {
     match error {
-        // It is there, and no trial of it can be believed.
-        ControlError::Implausible { .. } => error.into(),
+        // It is there, but its numbers cannot be used.
+        ControlError::Implausible { .. } | ControlError::Garbage { .. } => error.into(),
         error => FlightError::PeerLost(error),
     }
 }

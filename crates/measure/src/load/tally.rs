@@ -23,6 +23,9 @@ pub struct Read {
     /// Datagrams that the receiver's own buffer had no room for.
     #[serde(rename = "socket_drops")]
     pub dropped: u64,
+    /// Datagrams with a wrong checksum that came to the other host, whoever sent them; 0 where the reader is on this one.
+    #[serde(default)]
+    pub corrupted: u64,
     pub cpu_ns: u64,
     /// How often it slept until something came (voluntary context switches).
     #[serde(skip)]
@@ -49,6 +52,7 @@ impl Read {
         self.truncated += other.truncated;
         self.garbage += other.garbage;
         self.dropped += other.dropped;
+        self.corrupted += other.corrupted;
         self.cpu_ns += other.cpu_ns;
         self.sleeps += other.sleeps;
     }

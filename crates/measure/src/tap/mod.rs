@@ -94,7 +94,9 @@ impl Tapped {
         let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
         let mut seen = Vec::new();
         if let Some(n) = joined(Direction::Tx) {
-            accounting.unjoined_tx = accounting.sent.abs_diff(n);
+            // What a queue dropped did not come to the link layer.
+            let left = accounting.sent.saturating_sub(accounting.count(&Fate::QueueDrop));
+            accounting.unjoined_tx = left.abs_diff(n);
             seen.push((link_layer(tap, Direction::Tx), n));
         }
         if let Some(n) = joined(Direction::Rx) {
@@ -129,5 +131,25 @@ pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
         }
         (Tap::Pcap, _) => "a capture has a single time at the device".into(),
         (Tap::Timestamping, _) => "SO_TIMESTAMPING has no stamp there".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::accounting::FateCount;
+
+    use super::*;
+
+    #[test]
+    fn what_a_queue_dropped_needs_no_time() {
+        let mut tx = Collected::new(&[]);
+        (0..60).for_each(|_| tx.total.distribution.add(1));
+        let tapped = Tapped { paths: vec![(Direction::Tx, tx)], ..Tapped::default() };
+        let untimed = |fate| {
+            let fates = vec![FateCount { fate, count: 40 }];
+            let accounting = Accounting { sent: 100, fates, ..Accounting::default() };
+            tapped.complete(Some(Tap::Bpf), accounting).unjoined_tx
+        };
+        assert_eq!([untimed(Fate::QueueDrop), untimed(Fate::OnTheWay)], [0, 40]);
     }
 }

@@ -108,7 +108,7 @@ pub struct LogFile {
     pub name: String,
     /// Such as `netfathom log` or `CSV, zstd`.
     pub format: String,
-    /// Messages in it.
+    /// Messages in it, each counted once.
     pub messages: u64,
     /// Which times it has: of sending, of receiving, or both.
     pub has_sent: bool,
@@ -120,9 +120,9 @@ pub struct LogFile {
     pub step_ns: u32,
     /// Of its messages, those that a capture has not, one count a capture.
     pub missing: Vec<u64>,
-    /// Of its messages, those that came after a later one in a capture, one count a capture.
+    /// Of its messages, those that a capture has after one with a higher number, one count a capture.
     pub reordered: Vec<u64>,
-    /// Lines or records that say nothing, such as a message that is there twice.
+    /// Records with the number of an earlier one, which counts.
     pub unusable: u64,
     /// Where and why reading ended before the end of the file.
     pub damage: Option<String>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Contention, Estimate, LeftOut, Series, ServerHost};
 use crate::path::{Stage, Tap};
 use crate::plan::{ReversePlan, Variant};
-use crate::verdict::Verdict;
+use crate::verdict::{Level, Verdict};
 
 /// The plan and everything that came of it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +35,14 @@ pub struct VariantResult {
     pub trials: Vec<ReverseTrial>,
     /// Over the trials; `None` before the first.
     pub summary: Option<ReverseSummary>,
+}
+
+impl VariantResult {
+    /// The summary, unless half of the trials behind it are VOID.
+    pub fn usable(&self) -> Option<&ReverseSummary> {
+        let void = self.trials.iter().filter(|trial| trial.verdict.level == Level::Void).count();
+        self.summary.as_ref().filter(|_| void == 0 || 2 * void < self.trials.len())
+    }
 }
 
 /// The four parts of a trial.

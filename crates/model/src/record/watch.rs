@@ -76,6 +76,9 @@ pub struct WatchResult {
     pub late_looks: u64,
     /// The processes of the target at the last look; `None` of a target that is no processes.
     pub found: Option<WatchFound>,
+    /// All connections that its processes opened go to this host, as far as they were looked at; false if none was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_host: bool,
     /// Packets of watched sockets that the kernel dropped, the most frequent reason first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<WatchDrop>,

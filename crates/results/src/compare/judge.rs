@@ -153,7 +153,7 @@ fn weigh(design: Design, quantity: &Quantity, sides: &[Sides], rounds: &[usize])
         Design::Pairs => all.iter().map(|(_, a, b)| (scale.mean(a), scale.mean(b))).unzip(),
     };
     let contrast = contrast(design, scale, &a, &b);
-    let value = stats::mean(&scale.put(&b)) - stats::mean(&scale.put(&a));
+    let value = scale.change(&a, &b);
     Weighed { a, b, rounds, scale, contrast, value, fewer }
 }
 
@@ -180,7 +180,12 @@ impl Scale {
         }
     }
 
-    pub(super) fn paired(self, a: &[f64], b: &[f64]) -> Option<Contrast> {
+    /// From the mean of A to that of B.
+    pub(super) fn change(self, a: &[f64], b: &[f64]) -> f64 {
+        stats::mean(&self.put(b)) - stats::mean(&self.put(a))
+    }
+
+    fn paired(self, a: &[f64], b: &[f64]) -> Option<Contrast> {
         let (a, b) = (self.put(a), self.put(b));
         Contrast::paired(&a.iter().zip(&b).map(|(a, b)| b - a).collect::<Vec<_>>())
     }

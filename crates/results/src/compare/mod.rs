@@ -1,8 +1,10 @@
 //! Two runs, or pairs of runs, beside each other: what differs between them besides what is measured, and of each
 //! quantity whether it is better, worse, or inconclusive.
 
+mod beside;
 mod differences;
 mod distributions;
+mod gate;
 mod judge;
 mod known_settings;
 mod plans;
@@ -19,11 +21,10 @@ use serde::Serialize;
 use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
+pub use gate::{Gate, GateChange, GateInterval, Gates, LEAST_PAIRS, MOST_PAIRS, Passage};
 pub(crate) use judge::LEVEL;
 pub use settings::NotCompared;
-pub use threshold::{
-    Gate, GateInterval, Gates, LEAST_PAIRS, MOST_PAIRS, Passage, Threshold, ThresholdError, gates,
-};
+pub use threshold::{Threshold, ThresholdError, gates};
 
 /// A run with the name that it was asked for by.
 #[derive(Clone, Debug)]
@@ -76,6 +77,9 @@ pub struct Comparison {
     pub forced: bool,
     /// What must be known to read the result.
     pub cautions: Vec<String>,
+    /// Whether B dropped packets, and A none or far fewer; the cautions have them. Who is not served has no time, so
+    /// shorter times do not make B better then.
+    pub b_dropped: bool,
     /// Each quantity that both have, of pairs two of them, the main ones first.
     pub quantities: Vec<Compared>,
     /// Quantities that some runs do not vouch for.
@@ -306,6 +310,7 @@ fn compare_unchecked(
         forced: wishes.force && !kinds_differ && !obstacles.is_empty(),
         obstacles,
         cautions: trusted.cautions,
+        b_dropped: false,
         quantities: Vec::new(),
         withheld: BTreeMap::new(),
         only_a: Vec::new(),
@@ -317,6 +322,7 @@ fn compare_unchecked(
         comparison.known = known(pairs);
     } else {
         judge::fill(&mut comparison, &trusted.pairs, &trusted.rounds);
+        beside::caution(&mut comparison, &trusted.pairs);
         // A run that is VOID in part has distributions of that part, too.
         let is_whole = |run: &Run| comparison.forced || run.record.verdict.level < Level::Void;
         let whole = trusted.pairs.iter().copied().filter(|(a, b)| is_whole(a) && is_whole(b));

@@ -6,17 +6,10 @@ use std::str::FromStr;
 use itertools::Itertools as _;
 use netfathom_model::print::listed;
 use netfathom_model::units::parse_number;
-use serde::Serialize;
 
-use super::judge::{FOUND, LEVEL, STRICT, contrast};
-use super::{Compared, Comparison, Design, Outcome, Scale, UNDISTURBED, Withheld};
+use super::gate::{Gate, Gates, Passage, Tested};
+use super::{Compared, Comparison, Outcome, Scale, UNDISTURBED, Withheld};
 use crate::quantity::Unit;
-
-/// With fewer pairs only enormous changes are significant (Student's t of 99 % is 9.9 with three, 5.8 with four).
-pub const LEAST_PAIRS: usize = 4;
-
-/// As many rounds as the command line takes at most.
-pub const MOST_PAIRS: usize = 1000;
 
 /// A change that must not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,76 +116,6 @@ fn limit(text: &str) -> Option<(f64, UnitKind)> {
     Some((value, UnitKind::Plain))
 }
 
-/// What matters most first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Passage {
-    /// The 99 % interval of the change, corrected for all quantities that have a threshold, lies beyond it.
-    Beyond,
-    /// The runs cannot be compared, or not in this; or there are too few to find any change.
-    NotTested,
-    CannotTell,
-    /// The 95 % interval of the change lies on the near side of it.
-    Within,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Gate {
-    pub threshold: String,
-    pub quantity: String,
-    pub passage: Passage,
-    /// The interval of the change that decides, or that leaves it open: a ratio or a difference, as the change.
-    pub interval: Option<GateInterval>,
-    /// Where it is inconclusive and runs are pairs: how many would decide it four times in five, if change and spread
-    /// stay as they are. `None` beyond [`MOST_PAIRS`].
-    pub pairs_needed: Option<usize>,
-    /// Why it is not decided, besides what keeps the runs from being compared at all.
-    pub why: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct GateInterval {
-    /// 0.95, or 0.99 corrected for all quantities that have a threshold.
-    pub level: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Gates {
-    pub gates: Vec<Gate>,
-    /// How many quantities are decided together.
-    pub together: usize,
-}
-
-impl Gates {
-    pub fn fail(&self) -> bool {
-        self.have(Passage::Beyond)
-    }
-
-    pub fn are_inconclusive(&self) -> bool {
-        self.have(Passage::CannotTell)
-    }
-
-    fn have(&self, passage: Passage) -> bool {
-        self.gates.iter().any(|gate| gate.passage == passage)
-    }
-
-    pub fn has(&self, quantity: &str) -> bool {
-        self.gates.iter().any(|gate| gate.quantity == quantity)
-    }
-
-    /// The threshold of a quantity that was tested; the first of several.
-    pub fn tested(&self, quantity: &str) -> Option<&Gate> {
-        let tested = |gate: &&Gate| gate.quantity == quantity && gate.passage != Passage::NotTested;
-        self.gates.iter().filter(tested).min_by_key(|gate| gate.passage)
-    }
-
-    pub fn are_tested(&self) -> bool {
-        !self.have(Passage::NotTested)
-    }
-}
-
 /// What a comparison says of thresholds.
 ///
 /// # Errors
@@ -203,52 +126,33 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
         let gates = thresholds.iter().map(|threshold| threshold.untested(None)).collect();
         return Ok(Gates { gates, together: 0 });
     }
-    let compared: Vec<Result<&Compared, String>> =
-        thresholds.iter().map(|threshold| threshold.find(comparison)).collect::<Result<_, _>>()?;
-    let with_a_chance = compared.iter().flatten().filter(|quantity| quantity.chance.is_some());
-    let together = with_a_chance.map(|quantity| quantity.name.as_str()).collect::<BTreeSet<_>>().len();
-    let judged = thresholds.iter().zip(compared).map(|(threshold, quantity)| {
-        let quantity = match quantity {
-            Ok(quantity) => quantity,
-            Err(why) => return Ok(threshold.untested(Some(why))),
-        };
-        let threshold = &threshold.of(&quantity.name);
-        let (limit, scale) = threshold.on_scale(quantity)?;
-        let (passage, interval) = threshold.passage(comparison.design, quantity, limit, scale, together);
-        match undecidable(comparison.design, quantity).filter(|_| passage == Passage::CannotTell) {
-            Some(why) => Ok(threshold.untested(Some(why))),
-            None => {
-                let is_open = comparison.design == Design::Pairs && passage == Passage::CannotTell;
-                let pairs_needed =
-                    if is_open { threshold.pairs_needed(quantity, limit, scale, together) } else { None };
-                Ok(Gate { passage, interval, pairs_needed, ..threshold.untested(None) })
-            }
-        }
+    let tested: Vec<Result<Tested<'_>, String>> =
+        thresholds.iter().map(|threshold| threshold.tested(comparison)).collect::<Result<_, _>>()?;
+    let with_a_spread = tested.iter().flatten().filter(|tested| tested.has_spread());
+    let together = with_a_spread.map(Tested::name).collect::<BTreeSet<_>>().len();
+    let gates = thresholds.iter().zip(tested).map(|(threshold, tested)| match tested {
+        Ok(tested) => tested.gate(threshold.of(tested.name()).untested(None), together),
+        Err(why) => threshold.untested(Some(why)),
     });
-    Ok(Gates { gates: judged.collect::<Result<_, _>>()?, together })
-}
-
-/// Why no change could have been significant.
-fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
-    let pairs = quantity.a.len();
-    if design == Design::Pairs && pairs < LEAST_PAIRS {
-        return Some(format!(
-            "only {} of {LEAST_PAIRS} rounds that are needed count: more --rounds",
-            netfathom_model::print::count(pairs as u64)
-        ));
-    }
-    quantity.chance.is_none().then(|| quantity.note.clone()).flatten()
-}
-
-/// The level of an interval, so that all that are decided together have the level of one (Bonferroni).
-fn level(together: usize) -> f64 {
-    1.0 - (1.0 - LEVEL) / together.max(1) as f64
+    Ok(Gates { gates: gates.collect(), together })
 }
 
 impl Threshold {
     fn untested(&self, why: Option<String>) -> Gate {
         let (threshold, quantity) = (self.text.clone(), self.name.clone());
-        Gate { threshold, quantity, passage: Passage::NotTested, interval: None, pairs_needed: None, why }
+        let passage = Passage::NotTested;
+        Gate { threshold, quantity, passage, change: None, interval: None, pairs_needed: None, why }
+    }
+
+    /// The quantity beside the limit, or why it is not compared.
+    fn tested<'a>(&self, comparison: &'a Comparison) -> Result<Result<Tested<'a>, String>, ThresholdError> {
+        match self.find(comparison)? {
+            Ok(quantity) => {
+                let (limit, scale) = self.on_scale(quantity)?;
+                Ok(Ok(Tested::new(comparison.design, quantity, scale, limit, self.above)))
+            }
+            Err(why) => Ok(Err(why)),
+        }
     }
 
     /// Checks that runs that cannot be compared may have it; without any quantity they may have each.
@@ -329,13 +233,13 @@ impl Threshold {
         comparison.quantities.iter().map(|quantity| quantity.name.as_str()).find(|known| *known == name)
     }
 
-    /// The limit as a ratio or a difference, whichever it was written as.
+    /// The limit on the scale that it is written in: for a part the logarithm of a ratio.
     fn on_scale(&self, quantity: &Compared) -> Result<(f64, Scale), ThresholdError> {
         let (unit, example) = written(quantity.unit);
-        let (text, name) = (self.text.clone(), self.name.clone());
+        let (text, name) = (self.text.clone(), quantity.name.clone());
         match (self.kind, quantity.unit) {
             (UnitKind::Percent, _) if quantity.change.scale == Scale::Ratio => {
-                Ok((1.0 + self.limit, Scale::Ratio))
+                Ok((self.limit.ln_1p(), Scale::Ratio))
             }
             // Nothing changed, whatever a part of it would be.
             (UnitKind::Percent, _) if quantity.outcome == Outcome::Same => Ok((0.0, Scale::Difference)),
@@ -346,58 +250,6 @@ impl Threshold {
             (UnitKind::Plain, of) if of != Unit::Nanoseconds => Ok((self.limit, Scale::Difference)),
             _ => Err(ThresholdError::Unit { text, name, unit, example }),
         }
-    }
-
-    /// A change fails once its whole interval lies beyond the limit, at the level of all decisions; it passes once the
-    /// interval of [`STRICT`] lies short of it.
-    fn passage(
-        &self,
-        design: Design,
-        quantity: &Compared,
-        limit: f64,
-        scale: Scale,
-        together: usize,
-    ) -> (Passage, Option<GateInterval>) {
-        if quantity.outcome == Outcome::Same {
-            return (Passage::Within, None);
-        }
-        let beyond = |value: f64| if self.above { value > limit } else { value < limit };
-        // A ratio becomes a difference from where A is.
-        let on = |value: f64| match (quantity.change.scale, scale) {
-            (Scale::Ratio, Scale::Difference) => (value - 1.0) * quantity.a_mean,
-            _ => value,
-        };
-        let of = contrast(design, quantity.change.scale, &quantity.a, &quantity.b);
-        let ends = |level: f64| {
-            let (low, high) = of.filter(|of| of.error > 0.0)?.interval(level);
-            Some([low, high].map(|end| quantity.change.scale.back(end)))
-        };
-        let Some((strict, decided)) = ends(STRICT).zip(ends(level(together))) else {
-            return (Passage::CannotTell, None);
-        };
-        let interval = |level, [low, high]: [f64; 2]| Some(GateInterval { level, low, high });
-        match strict.map(|end| beyond(on(end))) {
-            [true, true] => {
-                let is_decided = decided.iter().all(|&end| beyond(on(end)));
-                let passage = if is_decided { Passage::Beyond } else { Passage::CannotTell };
-                (passage, interval(level(together), decided))
-            }
-            [false, false] => (Passage::Within, interval(STRICT, strict)),
-            _ => (Passage::CannotTell, interval(STRICT, strict)),
-        }
-    }
-
-    /// Until its interval does not reach the threshold, on whichever side the change is.
-    fn pairs_needed(&self, quantity: &Compared, limit: f64, scale: Scale, together: usize) -> Option<usize> {
-        let contrast = quantity.change.scale.paired(&quantity.a, &quantity.b)?;
-        let (change, limit) = match (quantity.change.scale, scale) {
-            (Scale::Ratio, Scale::Difference) => (contrast.value, (1.0 + limit / quantity.a_mean).ln()),
-            (Scale::Ratio, Scale::Ratio) => (contrast.value, limit.ln()),
-            (Scale::Difference, _) => (contrast.value, limit),
-        };
-        let is_beyond = if self.above { change > limit } else { change < limit };
-        let level = if is_beyond { level(together) } else { STRICT };
-        contrast.pairs_needed(quantity.a.len(), limit - change, level, FOUND, MOST_PAIRS)
     }
 
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {

@@ -203,7 +203,9 @@ fn laid_out(place: usize, row: &Row, columns: &[usize], below: bool) -> Vec<Line
     };
     let (cells, halves): (Vec<String>, Vec<String>) =
         columns.iter().filter_map(|&c| row.cells.get(c)).map(text).unzip();
-    let across = row.across.as_deref().map(printable);
+    // It runs on behind the cells: beside columns that stand before it there is no room for it.
+    let is_here = row.cells.len() <= columns.last().copied().unwrap_or(0);
+    let across = row.across.as_deref().filter(|_| is_here).map(printable);
     let mut lines = vec![Line { row: Some(place), cells, across, strong: row.strong }];
     if halves.iter().any(|half| !half.is_empty()) {
         lines.push(Line { row: None, cells: halves, across: None, strong: row.strong });
@@ -292,6 +294,15 @@ mod tests {
         for there in ["11111111111", "22222222222", "33333333333"] {
             assert_eq!(text.matches(there).count(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn what_runs_on_has_its_heading_where_it_stands_below() {
+        let mut table = Table::of("<name|one|two|<why");
+        table.row_open(["a", "11111111111", "22222222222"], "a reason");
+        let above = ["  name          one          two", "  a     11111111111  22222222222"];
+        let below = ["", "  name  why", "  a     a reason"];
+        assert_eq!(text(&table, 33), [&above[..], &below[..]].concat());
     }
 
     #[test]

@@ -27,6 +27,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 pub(crate) use stack::{Sampled, trial_prefix};
 use strum::{EnumString, IntoStaticStr};
+pub(crate) use watch::Beside;
 
 /// One thing that a run says about what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

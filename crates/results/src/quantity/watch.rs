@@ -8,6 +8,10 @@ use netfathom_model::record::{
 
 use super::{Better, Counter, Figures, Gauge, Histogram, MAIN, Quantity, Unit, of_times, word};
 
+mod sides;
+
+pub(crate) use sides::Beside;
+
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
     fn quantities(&self) -> Vec<Quantity> {
@@ -21,10 +25,10 @@ impl Figures for WatchResult {
         let mut all = Vec::from(of_times("rx", "link layer to read", MAIN, [&self.total]));
         all.extend(stages("rx", &self.stages));
         if let Some(times) = &self.application {
-            all.extend(of_times("application", "last byte read to first byte sent", &[], [times]));
+            all.extend(of_times("application", "last byte read to first byte sent", MAIN, [times]));
         }
         if let Some(times) = &self.answer {
-            all.extend(of_times("answer", "first byte sent to next byte read, of clients", &[], [times]));
+            all.extend(of_times("answer", "first byte sent to next byte read, of clients", MAIN, [times]));
         }
         if let Some(send) = &self.send {
             all.extend(of_times("tx", "send call to device", MAIN, [&send.total]));
@@ -37,21 +41,24 @@ impl Figures for WatchResult {
             better: Better::Less,
             ..Quantity::rate(name, title, rate(packets))
         };
+        let mut rates = Vec::new();
         if self.plan.watches(Direction::Rx) {
-            all.push(Quantity::rate("rate", "messages that came", rate(self.account.seen)));
+            rates.push(Quantity::rate("rate", "messages that came", rate(self.account.seen)));
             let untimed = [1.0 - self.account.share_timed()];
-            all.push(Quantity::share("untimed", "messages without times", untimed));
+            rates.push(Quantity::share("untimed", "messages without times", untimed));
         }
         for account in self.send.iter().map(|send| &send.account) {
-            all.push(Quantity::rate("tx.rate", "messages that were sent", rate(account.seen)));
+            rates.push(Quantity::rate("tx.rate", "messages that were sent", rate(account.seen)));
             let untimed = [1.0 - account.share_timed()];
-            all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
-            all.push(lost("retransmitted", "TCP segments that were retransmitted", account.retransmitted));
+            rates.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
+            rates.push(lost("retransmitted", "TCP segments that were retransmitted", account.retransmitted));
         }
         if !self.drops.is_empty() {
             let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-            all.push(lost("drops", "packets that the kernel dropped", packets));
+            rates.push(lost("drops", "packets that the kernel dropped", packets));
         }
+        // A long table is cut, and times alone do not show under which load they were taken.
+        all.splice(..0, rates);
         all.extend(self.drops.iter().map(|WatchDrop { direction, reason, packets }| {
             let way = direction.name();
             let name = format!("drops.{way}.{}", word(reason));

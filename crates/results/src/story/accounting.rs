@@ -50,7 +50,7 @@ fn identity(page: &mut Page, trials: &[Kept]) {
     let relation = if gaps.is_empty() { "=" } else { "≠" };
     let sum = if parts.is_empty() { "nothing accounted for".to_owned() } else { parts.join(" + ") };
     page.text(&format!("sent {} {relation} {sum}", count(sent)));
-    if gaps.is_empty() {
+    if gaps.is_empty() && !fates.contains_key(&Fate::Unexplained) {
         let trials =
             if trials.len() == 1 { "the trial".into() } else { format!("all {} trials", trials.len()) };
         page.text(&format!("all messages are accounted for in {trials}"));

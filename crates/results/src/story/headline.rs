@@ -2,7 +2,7 @@
 
 use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
-use netfathom_model::verdict::{Level, Part, Verdict};
+use netfathom_model::verdict::{Finding, Level, Part, Verdict};
 
 use crate::story::{Body, answer, place, story};
 
@@ -31,16 +31,20 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     page.note(&format!("netfathom {version} {name}, {}, {}", place::site_name(record), record.id));
 }
 
-/// The remarks, and what to do about the first finding. The short view has room for three entries: a reason, a remark on
-/// the answer, and this.
+/// The remarks, and what to do about the first finding, after findings that come first anyway. The short view has room for
+/// three entries: a reason, a remark on the answer, and this.
 pub(crate) fn remarks(record: &Record, body: &Body<'_>) -> Vec<String> {
     let mut remarks = body.remarks.clone();
     let is_new = |remedy: &str| !remarks.iter().any(|remark| remark.contains(remedy));
-    let finding = record.findings.first().filter(|finding| is_new(&finding.remedy));
+    let story = story(&record.measurement);
+    let (urgent, others): (Vec<_>, Vec<_>) = record.findings.iter().partition(|of| story.comes_first(of));
+    let finding = others.first().copied().filter(|finding| is_new(&finding.remedy));
     let has_reason = record.verdict.reasons.iter().any(|reason| reason.level == record.verdict.level);
-    let most = story(&record.measurement).before_remedy().min(2 - usize::from(has_reason));
+    let most = story.before_remedy().min(2 - usize::from(has_reason));
     let place = remarks.len().min(most);
-    remarks.splice(place..place, finding.map(|finding| format!("{}: {}", finding.seen, finding.remedy)));
+    let shown = |finding: &Finding| format!("{}: {}", finding.seen, finding.remedy);
+    remarks.splice(place..place, finding.map(shown));
+    remarks.splice(0..0, urgent.into_iter().map(shown));
     remarks
 }
 

@@ -32,7 +32,7 @@ use std::borrow::Cow;
 
 use netfathom_model::print::{counted, listed};
 use netfathom_model::record::{LeftOut, Measurement, Record};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Finding, Level, Verdict};
 
 use crate::page::Page;
 use crate::quantity::with_result;
@@ -84,6 +84,11 @@ pub(crate) trait Story {
     /// How many remarks come before what to do about the first finding, where the short view has room.
     fn before_remedy(&self) -> usize {
         2
+    }
+
+    /// Whether the terminal shows a finding before all remarks, whatever other findings there are.
+    fn comes_first(&self, _finding: &Finding) -> bool {
+        false
     }
 
     /// What stands in the place of the verdict where hosts or parts are missing, such as `PARTIAL 14 of 16`.

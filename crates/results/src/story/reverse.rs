@@ -31,17 +31,25 @@ impl Story for ReverseResult {
 
     /// Such as `Receiving 200k/s cuts the send rate by 31.1 % (ignored) to 61.9 % (other-thread)`.
     fn answer(&self) -> String {
-        let (changed, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, s)| is_significant(s));
+        let (changed, open): (Vec<_>, Vec<_>) = usable(self).partition(|(_, s)| is_significant(s));
         if changed.is_empty() {
-            return unchanged(&open);
+            return if self.is_of_values() {
+                unchanged(&open)
+            } else {
+                "no trial is finished, so there is no answer yet".into()
+            };
         }
         // An echo comes back as fast as it can, whatever the plan's inbound load: it is no end of a range.
         let (echo, planned): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|(variant, _)| *variant == Variant::Echo);
         if planned.is_empty() {
-            return format!("Receiving its own echo {}", change(echo));
+            return format!("Receiving its own echo at {} {}", received(&echo), change(echo));
         }
-        format!("Receiving {} {}", number::rate(self.plan.inbound_peak_per_s), change(planned))
+        format!("Receiving {} {}", received(&planned), change(planned))
+    }
+
+    fn is_of_values(&self) -> bool {
+        summaries(self).next().is_some()
     }
 
     fn site(&self) -> Site {
@@ -54,10 +62,18 @@ impl Story for ReverseResult {
 
 fn unchanged(open: &[(Variant, &ReverseSummary)]) -> String {
     if open.is_empty() {
-        return "no trial is finished, so there is no answer yet".into();
+        return "no variant has a trial to be used, so there is no answer".into();
     }
     let widest = open.iter().filter_map(|(_, s)| Some(s.drop_interval?.half_width)).fold(0.0, f64::max);
     format!("No significant cut of the send rate by receiving (known to ± {})", number::percent(widest))
+}
+
+/// What came in at the peak, such as `200k/s` or `187k/s to 200k/s`: it may be less than the plan wanted.
+fn received(changed: &[(Variant, &ReverseSummary)]) -> String {
+    let rates = changed.iter().map(|(_, s)| s.inbound_per_s[Phase::Peak as usize]);
+    let (least, most) = (rates.clone().fold(f64::INFINITY, f64::min), rates.fold(0.0, f64::max));
+    let (least, most) = (number::rate(least), number::rate(most));
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 /// The least and the most of variants with one load. The table has the intervals of several.
@@ -104,6 +120,11 @@ fn summaries(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseS
     result.variants.iter().filter_map(|v| v.summary.as_ref().map(|s| (v.variant, s)))
 }
 
+/// Those that the answer may be drawn from.
+fn usable(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseSummary)> {
+    result.variants.iter().filter_map(|v| v.usable().map(|s| (v.variant, s)))
+}
+
 /// Without an interval there is a single trial, which its remarks say.
 fn is_significant(s: &ReverseSummary) -> bool {
     s.drop_interval.is_none_or(|e| s.drop.abs() > e.half_width)
@@ -115,7 +136,7 @@ fn remarks(result: &ReverseResult) -> Vec<String> {
     let tap = result.tap.map_or("no tap".into(), |t| format!("{} tap", t.name()));
     let how = format!("{} of each variant, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);
     let open: Vec<&str> =
-        summaries(result).filter(|(_, s)| !is_significant(s)).map(|(variant, _)| variant.name()).collect();
+        usable(result).filter(|(_, s)| !is_significant(s)).map(|(variant, _)| variant.name()).collect();
     let open = (!open.is_empty()).then(|| format!("not significant: {}", open.join(", ")));
     let waits = contention::remarks(observed(result), None);
     open.into_iter().chain(waits).chain([how]).collect()
@@ -315,7 +336,7 @@ fn messages(page: &mut Page, variant: &VariantResult) {
             .map(number::count);
     if variant.trials.iter().any(|t| t.between.is_some()) {
         page.text(&format!(
-            "outgoing: sent {sent} = arrived {arrived} + not sent by the device {} + lost {}",
+            "outgoing: sent {sent} = arrived {arrived} + queue drop {} + lost {}",
             between(|b| b.not_sent),
             between(|b| b.lost)
         ));

@@ -5,7 +5,10 @@ use itertools::Itertools as _;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::{bytes, counted, listed_first, rate};
-use netfathom_model::record::{WatchAccount, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage};
+use netfathom_model::record::{
+    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchStage, WatchedStage,
+};
+use netfathom_model::verdict::Finding;
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -33,7 +36,8 @@ impl Story for WatchResult {
         if is_host {
             sockets::processes(&mut page, self);
         }
-        ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
+        let is_long = ways.len() > 1 || self.slow.is_some();
+        ways.iter().for_each(|way| way.stages(&mut page, is_long));
         if !is_host {
             sockets::processes(&mut page, self);
         }
@@ -63,11 +67,10 @@ impl Story for WatchResult {
     fn answer(&self) -> String {
         let name = who::name(self);
         let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
-        let ways: Vec<Way<'_>> = ways(self).into_iter().filter(|way| way.total.n > 0).collect();
-        let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
+        let answers = means(self);
         match (answers.is_empty(), self.account.seen.saturating_add(sent)) {
             (false, _) if answers.len() > 1 => {
-                format!("{name}: {}mean times: {}", refused(self), answers.join(", "))
+                format!("{name}: {}mean {}", refused(self), answers.join(", "))
             }
             (false, _) => format!("{name}: {}{}", refused(self), answers.join(", ")),
             (true, 0) if self.watched_ns == 0 => format!("{name}: this record has no measurement"),
@@ -79,10 +82,15 @@ impl Story for WatchResult {
         }
     }
 
-    /// The application, or those that it asks, where that takes most, slow messages, and the largest stage, which is the reason
-    /// for the finding.
+    /// The application, or those that it asks, where that takes most, and the largest stage, which is the reason for the
+    /// finding.
     fn before_remedy(&self) -> usize {
-        usize::from(application::takes_most(self)) + slow_remarks(self).count() + 1
+        usize::from(application::takes_most(self)) + 1
+    }
+
+    /// No time has what a client waits until it tries again, a second or longer.
+    fn comes_first(&self, finding: &Finding) -> bool {
+        finding.evidence.contains("TCP_LISTEN_OVERFLOW")
     }
 
     fn site(&self) -> Site {
@@ -120,6 +128,18 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
     words
 }
 
+/// As a request goes: it is received, answered, and the answer is sent. One direction alone has its tail, unless the time is
+/// elsewhere.
+fn means(result: &WatchResult) -> Vec<String> {
+    let ways: Vec<Way<'_>> = ways(result).into_iter().filter(|way| way.total.n > 0).collect();
+    let own = application::answer(result).filter(|_| ways.len() > 1 || application::takes_most(result));
+    let beside = ways.len() > 1 || own.is_some();
+    let mut means: Vec<String> = ways.iter().rev().map(|way| way.answer(beside)).collect();
+    let place = means.len().min(1);
+    means.splice(place..place, own);
+    means
+}
+
 /// What came and was not read is no part of the times.
 fn refused(result: &WatchResult) -> String {
     let account = &result.account;
@@ -145,16 +165,22 @@ fn begin(result: &WatchResult) -> &'static str {
 fn send_begin(send: &WatchSend) -> &'static str {
     let called: u64 =
         send.stages.iter().filter(|of| of.stage == WatchStage::Socket).map(|of| of.times.n).sum();
-    match (send.datagram_calls, called) {
-        (Some(false), 0) => way::QUEUE,
-        (Some(false), _) => "send call or device queue",
+    match called {
+        0 if send.datagram_calls == Some(false) => way::QUEUE,
+        _ if lacks_calls(send) => "send call or device queue",
         _ => way::CALL,
     }
 }
 
+/// Whether calls that send by UDP are not seen. A few of another program on that port change no time by much.
+fn lacks_calls(send: &WatchSend) -> bool {
+    let WatchSendAccount { seen, udp, .. } = send.account;
+    send.datagram_calls == Some(false) && udp > 0 && udp as f64 >= protocols::LEAST * seen as f64
+}
+
 fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
-    let of_udp = (send.datagram_calls == Some(false) && send.account.udp > 0)
-        .then_some("stage socket of UDP requires fentry, which this kernel does not load");
+    let of_udp =
+        lacks_calls(send).then_some("stage socket of UDP requires fentry, which this kernel does not load");
     let unix = unix.then_some("what is sent over Unix sockets is counted, without times");
     [of_udp, unix].into_iter().flatten().collect()
 }
@@ -190,10 +216,11 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
 }
 
 fn slow_remarks(result: &WatchResult) -> impl Iterator<Item = String> {
-    let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
-    let answers = result.slow.as_ref().and_then(|slow| slow::answers(slow, result.plan.slow));
-    let answering = answers.or_else(|| slow::of_application(result.plan.slow, result.application.as_ref()));
-    slow.into_iter().chain(answering)
+    let (slow, bound) = (result.slow.as_ref(), result.plan.slow);
+    let taken = slow.and_then(|slow| slow::remark(slow, bound));
+    let answers = |slow: &WatchSlow| slow.seen_answers().max(slow.applications_by_netfathom);
+    let application = result.application.as_ref().filter(|_| slow.map_or(0, answers) == 0);
+    taken.into_iter().chain(slow::of_application(bound, application))
 }
 
 /// The application, or those that it asks, first where that takes most, then the direction that takes longest. What distorts the
@@ -225,7 +252,7 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     let application = application::remark(result, is_most);
     let (longest, application) = if is_most { (application, None) } else { (None, application) };
     let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
-    let first = longest.into_iter().chain(slow_remarks(result)).chain(most.next()).chain(own);
+    let first = longest.into_iter().chain(most.next()).chain(slow_remarks(result)).chain(own);
     let others = [protocols::remark(result), application, timed, joined(result)];
     first.chain(most).chain(others.into_iter().flatten()).collect()
 }
@@ -294,10 +321,7 @@ fn followed(result: &WatchResult) -> String {
 const MOST_DROPS: usize = 6;
 
 fn account(page: &mut Page, result: &WatchResult) {
-    // Slow messages leave no room for it, nor do processes of a host or sockets beside two directions.
-    let has_list = result.plan.target == WatchTarget::All || result.plan.by_socket;
-    let is_main = result.slow.is_none() && !(has_list && result.plan.directions.len() > 1);
-    page.head("Account: what became of the messages", is_main);
+    page.main("Account: what became of the messages");
     let receives = result.plan.watches(Direction::Rx);
     let of_sent = result.send.as_ref().map(|send| ("sent", sent(send)));
     let send = result.send.as_ref().map(|send| &send.account);
@@ -307,8 +331,8 @@ fn account(page: &mut Page, result: &WatchResult) {
     table(page, &columns);
     let overhead = programs(result).filter(|of| !distorts(of, result));
     overhead.for_each(|programs| page.note(&format!("overhead: {}", own(programs, result))));
-    if columns.len() > 1 {
-        // The tables of two directions leave no room for it.
+    if columns.len() > 1 || result.slow.is_some() {
+        // The tables of two directions leave no room for it, nor do slow messages.
         page.rest();
     }
     if let Some(account) = send {

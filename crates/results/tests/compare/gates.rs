@@ -4,8 +4,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::Measurement;
 use netfathom_model::verdict::{Level, Part};
 use netfathom_results::compare::{
-    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, Withheld, apart, gates, pairs,
-    testable,
+    Comparison, Design, Gates, Passage, Run, Scale, Threshold, ThresholdError, Wishes, Withheld, apart,
+    gates, pairs, testable,
 };
 
 use crate::fixtures::fixture;
@@ -95,7 +95,6 @@ fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
         ("tx.mean>0.5%", Passage::Beyond),
     ] {
         let now = gate(&rounds, threshold);
-        println!("{now:?}");
         assert_eq!(now.passage, Passage::CannotTell, "{threshold}");
         let needed = now.pairs_needed.expect(threshold);
         assert_eq!(gate(&repeated(&rounds, needed.div_ceil(8)), threshold).passage, then, "{threshold}");
@@ -111,6 +110,40 @@ fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
         let fewer = gate(&repeated(&rounds, needed / 32), threshold);
         assert_eq!(fewer.passage, Passage::CannotTell, "{threshold}");
     }
+}
+
+/// A small A that differs much makes the ratio wide, and the difference not.
+#[test]
+fn a_limit_in_a_unit_is_decided_by_differences() {
+    let mut maker = Maker::new(9);
+    let a = [20e3, 70e3, 35e3, 28e3, 60e3, 40e3];
+    let by = [1.43e6, 1.38e6, 1.41e6, 1.24e6, 1.29e6, 1.56e6];
+    let rounds: Vec<_> = a.into_iter().zip(by).map(|(a, by)| (maker.of(a), maker.of(a + by))).collect();
+    let comparison = pairs(&rounds, &Wishes::default()).unwrap();
+    let gate = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap().gates.remove(0);
+    let in_unit = gate("tx.mean>900us");
+    let (change, interval) = (in_unit.change.unwrap(), in_unit.interval.unwrap());
+    // The mean with 4.032 standard errors, t(0.995, 5) of the tables.
+    for (value, expected) in [(change.value, 1.385e6), (interval.low, 1.2e6), (interval.high, 1.57e6)] {
+        assert!((value - expected).abs() < 1e3, "{in_unit:?}");
+    }
+    assert_eq!((in_unit.passage, change.scale), (Passage::Beyond, Scale::Difference));
+    // The ratio is 37, and its 99 % interval 17 to 80.
+    let outcomes = ["1.3ms", "2ms", "2000%"].map(|limit| gate(&format!("tx.mean>{limit}")).passage);
+    assert_eq!(outcomes, [Passage::CannotTell, Passage::Within, Passage::CannotTell]);
+}
+
+#[test]
+fn differences_without_a_spread_decide_nothing() {
+    let mut maker = Maker::new(9);
+    let mut comparison = apart(&maker.run(10, 1.0), &maker.run(10, 1.3), &Wishes::default()).unwrap();
+    comparison.design = Design::Pairs;
+    let mean = comparison.quantities.iter_mut().find(|q| q.name == "tx.mean").unwrap();
+    mean.a = (1..=10).map(f64::from).collect();
+    mean.b = mean.a.iter().map(|value| value + 512.0).collect();
+    let same = gates(&comparison, &["tx.mean>100ns".parse().unwrap()]).unwrap();
+    assert_eq!((same.gates[0].passage, same.together), (Passage::NotTested, 0));
+    assert!(same.gates[0].why.as_ref().is_some_and(|why| why.contains("chance")), "{same:?}");
 }
 
 #[test]

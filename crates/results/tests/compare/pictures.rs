@@ -103,6 +103,19 @@ fn the_picture_has_each_ratio_where_it_is() {
 }
 
 #[test]
+fn a_threshold_in_a_unit_has_no_place_on_the_axis_of_ratios() {
+    let mut maker = Maker::new(22);
+    let comparison = apart(&maker.run(10, 1.0), &maker.run(10, 1.2), &Wishes::default()).unwrap();
+    let shown = gates(&comparison, &["tx.mean>1ms".parse().unwrap()]).unwrap();
+    let page = story::compare::of(&[(comparison, shown)]);
+    let mut drawn = bars(&page).into_iter().flat_map(|bars| &bars.groups).flat_map(|group| &group.bars);
+    let bar = drawn.find(|bar| bar.name == "tx.mean").unwrap();
+    let (low, high) = bar.ends.unwrap();
+    let value = bar.value.unwrap();
+    assert!(low < value && value < high && bar.text.ends_with(" PASS"), "{bar:?}");
+}
+
+#[test]
 fn values_of_pairs_stand_at_their_rounds() {
     let mut maker = Maker::new(24);
     let mut made: Vec<(Run, Run)> = (0..5).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();

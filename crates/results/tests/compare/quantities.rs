@@ -162,6 +162,18 @@ fn dropped_packets_are_rates_by_reason() {
     );
 }
 
+/// A server that answers late is why most runs of `watch` are compared.
+#[test]
+fn times_of_an_application_and_of_those_that_it_asks_are_main() {
+    let Measurement::Watch(mut watch) = fixture("watch-both").measurement else { panic!() };
+    watch.answer = watch.application.clone();
+    let all = of(&Measurement::Watch(watch));
+    for name in ["application.mean", "application.p99", "answer.mean", "answer.p99"] {
+        assert!(named(&all, name).main, "{name}");
+    }
+    assert!(!named(&all, "application.p50").main);
+}
+
 #[test]
 fn a_slowdown_by_blocks_is_the_one_that_the_record_tells() {
     let Measurement::Cost(cost) = fixture("cost").measurement else { panic!() };

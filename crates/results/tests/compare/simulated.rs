@@ -72,6 +72,13 @@ impl Maker {
         self.of_factors(trials, factor, 1.0)
     }
 
+    /// A run of one trial in which the first path has that mean.
+    pub fn of(&mut self, mean_ns: f64) -> Run {
+        let mut run = self.run(1, 1.0);
+        stack(&mut run.record).trials[0].paths[0].total.mean_ns = mean_ns;
+        run
+    }
+
     fn of_factors(&mut self, trials: usize, of_mean: f64, of_others: f64) -> Run {
         let mut record = self.bare.clone();
         self.made += 1;

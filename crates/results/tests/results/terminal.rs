@@ -1,13 +1,13 @@
 //! The tables on a terminal, over the fixture and over records that lack things.
 
 use crate::contract::render;
-use netfathom_model::accounting::Fate;
+use netfathom_model::accounting::{Fate, FateCount};
 use netfathom_model::plan::{Place, Transport};
 use netfathom_model::record::{
     Agreement, Estimate, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State,
     TrialKind, WatchSent, WatchStage,
 };
-use netfathom_model::verdict::Verdict;
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats as stats;
 
 use crate::contract::stack_fixture;
@@ -96,6 +96,19 @@ fn a_gap_and_a_disagreeing_counter_are_loud() {
     let text = render(&record, 120, false);
     assert!(text.contains("GAP in trial 4: 1,962 messages without an outcome"), "{text}");
     assert!(text.contains("DISAGREES in trial 4: lab sender: device packets out"), "{text}");
+    assert!(!text.contains("accounted for"), "{text}");
+}
+
+#[test]
+fn unexplained_messages_are_not_accounted_for() {
+    let record = changed(|r| {
+        let fates = &mut result(r).trials[3].accounting.fates;
+        let delivered = fates.iter_mut().find(|f| f.fate == Fate::Delivered).unwrap();
+        delivered.count -= 84;
+        fates.push(FateCount { fate: Fate::Unexplained, count: 84 });
+    });
+    let text = render(&record, 120, false);
+    assert!(text.contains("+ unexplained 84"), "{text}");
     assert!(!text.contains("accounted for"), "{text}");
 }
 
@@ -213,9 +226,26 @@ fn reverse_answers_with_what_is_significant() {
     // An echo is another experiment.
     let (same_thread, echo) = (answer(2), answer(3));
     assert!(same_thread.contains("cuts the send rate by 47.9 % ± 0.5 (same-thread)\n"), "{same_thread}");
-    assert!(echo.contains("Receiving its own echo cuts the send rate by 55.04 % ± 0.01 (echo)"), "{echo}");
+    assert!(
+        echo.contains("Receiving its own echo at 189k/s cuts the send rate by 55.04 % ± 0.01 (echo)"),
+        "{echo}"
+    );
     let none = answer(usize::MAX);
     assert!(none.contains("No significant cut of the send rate by receiving (known to ± "), "{none}");
+}
+
+#[test]
+fn reverse_answers_with_what_came_in() {
+    let mut record = fixture("reverse");
+    let Measurement::Reverse(reverse) = &mut record.measurement else { panic!("another measurement") };
+    let [ignored, other_thread, ..] = &mut reverse.variants[..] else { panic!("one variant") };
+    ignored.summary.as_mut().unwrap().inbound_per_s[2] = 187e3;
+    other_thread.trials.iter_mut().for_each(|trial| trial.verdict.lower(Level::Void, "nothing came in"));
+    let text = render(&record, 200, false);
+    let cut = "Receiving 187k/s to 200k/s cuts the send rate by 31.1 % (ignored) to 47.9 % (same-thread)";
+    assert!(text.contains(cut), "{text}");
+    record.verdict.lower(Level::Void, "nothing came in");
+    assert!(render(&record, 200, false).starts_with("VOID  no usable answer"));
 }
 
 #[test]
@@ -423,7 +453,9 @@ fn what_udp_sends_begins_where_the_kernel_shows_it() {
     assert!(text.contains("12,345") && text.contains("one per send call, or datagram"), "{text}");
     let text = show(Some(false), true, 0);
     assert!(!text.contains(NO_CALL), "a socket of UDP that sends nothing: {text}");
-    let text = show(Some(false), true, 1);
+    let few = show(Some(false), true, 500);
+    assert!(few.contains("Send (tx): application to device") && !few.contains(NO_CALL), "{few}");
+    let text = show(Some(false), true, 501);
     assert!(text.contains("Send (tx): send call or device queue to device"), "{text}");
     assert!(text.contains(NO_CALL) && text.contains("TCP and UDP over IPv4 and IPv6"), "{text}");
     let text = show(Some(false), false, 1);

@@ -201,6 +201,28 @@ fn finding(remedy: &str) -> Finding {
 }
 
 #[test]
+fn a_full_queue_of_new_connections_comes_before_all_remarks() {
+    let mut record = fixture("watch-both");
+    let evidence = "5 rx TCP_LISTEN_OVERFLOW".to_owned();
+    record.findings = vec![finding("a remedy"), Finding { evidence, ..finding("accept sooner") }];
+    let text = flat(&draw::short(&story::of(&record), 80, false));
+    let remarks: Vec<&str> = text.split(" - ").skip(1).collect();
+    assert_eq!(remarks[0], "slow: accept sooner");
+    assert!(remarks[1].starts_with("82.3 %") && remarks[2].starts_with("slow: a remedy"), "{text}");
+}
+
+#[test]
+fn the_first_line_has_the_application_between_what_it_receives_and_sends() {
+    let has = |text: &str, means: &str| assert!(text.contains(&format!(": mean {means} - ")), "{text}");
+    has(&page("watch-both", |_| ()), "receive 924 µs, application 564 µs, send 47.6 µs");
+    let host = page("watch-both", |watch| watch.plan.target = WatchTarget::All);
+    has(&host, "receive 924 µs, send 47.6 µs");
+    let own = |mean_ns| page("watch", |watch| watch.application.as_mut().unwrap().mean_ns = mean_ns);
+    has(&own(5.7e6), "receive 91.7 µs, application 5.70 ms");
+    has(&own(44.6e3), "91.7 µs from link layer to read, p99 745 µs");
+}
+
+#[test]
 fn the_account_has_the_reason_of_what_has_no_times_or_is_left_out() {
     let shown = |lines: usize| {
         let mut record = fixture("watch");
@@ -386,7 +408,7 @@ fn of_a_send_call_that_is_not_seen_there_is_no_share() {
         send.datagram_calls = Some(false);
         send.stages.retain(|of| of.stage == WatchStage::Qdisc);
     });
-    assert!(text.contains("mean times: send 47.6 µs (from the device's queue on), receive "), "{text}");
+    assert!(text.contains(", send 47.6 µs (from the device's queue on) - "), "{text}");
     assert!(text.contains("of receive time is") && !text.contains("of send time is"), "{text}");
 }
 

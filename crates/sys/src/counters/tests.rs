@@ -60,6 +60,7 @@ fn udp_is_parsed_by_name() {
     assert_eq!((udp6.in_datagrams, udp6.in_errors), (11, 13));
     assert_eq!((udp6.out_datagrams, udp6.rcvbuf_errors), (14, 15));
     assert_eq!((udp4.in_csum_errors, udp6.in_csum_errors), (2, 17));
+    assert_eq!((udp4.sndbuf_errors, udp6.sndbuf_errors), (1, 16));
 }
 
 #[test]

@@ -157,6 +157,12 @@ pub(super) fn after_name(pid: u32) -> Option<String> {
     Some(str::from_utf8(text.get(from..)?).ok()?.to_owned())
 }
 
+/// Page faults for which its threads, those that have ended too, waited until a page was read, as from a disk. `None` if there
+/// is no such process.
+pub fn major_faults(pid: u32) -> Option<u64> {
+    after_name(pid)?.split_ascii_whitespace().nth(9)?.parse().ok()
+}
+
 /// The most memory that it had since its program was started; `None` of a kernel thread, or if it has ended.
 pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -192,8 +198,10 @@ mod tests {
         assert!(until(|| !lives(pid)));
         // It is still to be reaped.
         assert!(descendants(std::process::id()).unwrap().contains(&pid));
-        reap(child).unwrap();
-        assert!(!lives(pid) && peak_rss_bytes(pid).is_none());
+        let faults = major_faults(pid).unwrap();
+        let usage = reap(child).unwrap().usage;
+        assert!(faults <= usage.major_faults && faults < usage.minor_faults, "{faults} {usage:?}");
+        assert!(!lives(pid) && peak_rss_bytes(pid).is_none() && major_faults(pid).is_none());
     }
 
     #[test]

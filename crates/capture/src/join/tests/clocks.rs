@@ -123,3 +123,45 @@ fn a_stamp_does_not_stand_in_for_the_time_of_day() {
         assert!(unlogged.all(|s| s.sent_ns.is_some() == (since_1970_ns == 0)));
     }
 }
+
+/// Of a message each millisecond, for 4 s and a pause in the middle: these times, and up to 6 us.
+fn jump(pause_ms: i64, time_ns: fn(i64) -> i64) -> Option<Jump> {
+    let mut fit = ClockFit::default();
+    for message in 0..4_000 {
+        let at_ms = message + if message < 2_000 { 0 } else { pause_ms };
+        fit.add(AHEAD_NS + at_ms * 1_000_000, time_ns(at_ms) + message % 7 * 1_000);
+    }
+    fit.fit().unwrap().jump
+}
+
+const DRIFT_NS_EACH_MS: i64 = 300;
+
+#[test]
+fn a_clock_that_is_set_is_a_jump() {
+    let set: [fn(i64) -> i64; 3] = [
+        |ms| if ms < 1_000 { 0 } else { 5_000_000 },
+        |ms| if ms < 1_000 { 0 } else { -5_000_000 },
+        |ms| ms * DRIFT_NS_EACH_MS + if ms < 1_000 { 0 } else { 5_000_000 },
+    ];
+    for (place, time_ns) in set.into_iter().enumerate() {
+        let found = jump(0, time_ns).unwrap();
+        assert!(found.by_ns.abs_diff(5_000_000) < 20_000, "{place}: {found:?}");
+        assert!(found.after_ns.abs_diff(1_000_000_000) < 20_000_000, "{place}: {found:?}");
+    }
+}
+
+#[test]
+fn what_changes_otherwise_is_no_jump() {
+    type Change = (&'static str, i64, fn(i64) -> i64);
+    let others: [Change; 6] = [
+        ("nothing", 0, |_| 0),
+        ("a drift over a pause", 20_000, |ms| ms * DRIFT_NS_EACH_MS),
+        ("a queue for a while", 0, |ms| if (1_000..3_000).contains(&ms) { 5_000_000 } else { 0 }),
+        ("a queue that fills", 0, |ms| (ms - 2_000).max(0) * 10_000),
+        ("less than a millisecond", 0, |ms| if ms < 2_000 { 0 } else { 900_000 }),
+        ("the last messages", 0, |ms| if ms < 3_960 { 0 } else { 5_000_000 }),
+    ];
+    for (what, pause_ms, time_ns) in others {
+        assert_eq!(jump(pause_ms, time_ns), None, "{what}");
+    }
+}

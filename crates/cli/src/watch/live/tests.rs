@@ -41,7 +41,7 @@ fn second(at_s: u64, busy: u64) -> Second {
 
 fn state(directions: &[Direction]) -> State {
     let mut state = State::new(directions, &SERVER);
-    let answer = || "redis-server (pid 712): mean times: send 2.00 µs, receive 40.0 µs".to_owned();
+    let answer = || "redis-server (pid 712): mean receive 40.0 µs, send 2.00 µs".to_owned();
     (1..=20).for_each(|at_s| state.add(second(at_s, 500 * at_s), answer()));
     state
 }

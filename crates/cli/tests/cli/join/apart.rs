@@ -44,6 +44,16 @@ fn clocks_that_are_seconds_apart_are_no_time_of_a_path() {
 }
 
 #[test]
+fn a_clock_that_is_set_meanwhile_shows_in_fitted_times() {
+    let files = received(|sequence| 40_000 + if sequence < 1_500 { 0 } else { 5_000_000 });
+    let (_, record) = files.join("a.pcap a.log --clock fitted");
+    assert_eq!(record.verdict.level, Level::Degraded, "{:?}", record.verdict);
+    let reason = &record.verdict.reasons[0].text;
+    let wanted = "from a.pcap to application change by 5.00 ms at once, 15.0 s after the first message";
+    assert!(reason.contains(wanted), "{reason}");
+}
+
+#[test]
 fn a_long_path_is_not_called_a_clock() {
     const SATELLITE: u64 = 300_000_000;
     // With the jitter of such a path, and of a queue that fills: what differs is not constant.

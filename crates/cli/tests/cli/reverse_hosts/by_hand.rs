@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
+use netfathom_model::verdict::Reason;
 use serde_json::{Value, json};
 
 use super::*;
@@ -270,7 +271,11 @@ fn what_a_stranger_sends_is_no_inbound_load() {
     });
     end(client);
     let record = record(dir.path()).unwrap();
-    assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
+    let reasons = &record.verdict.reasons;
+    assert!(reasons.iter().all(|reason| !reason.text.contains("another program")), "{reasons:?}");
+    // Nor did the counterpart send any.
+    let absent = |reason: &Reason| reason.level == Level::Void && reason.text.contains("did not come in");
+    assert!(reasons.iter().any(absent), "{reasons:?}");
     let between = trials(&record).next().unwrap().1.between.unwrap();
     assert_eq!((between.inbound_overflowed, between.inbound_left), (0, 0));
 }

@@ -320,7 +320,7 @@ fn holds(test: &str, server: &Server) {
     let Some(own) = own else { return };
     let record_of = record(&interrupted(own));
     let own = result(&record_of);
-    assert!(nearly(own.answer.as_ref().unwrap().n, messages), "{:?}", own.answer);
+    assert!(nearly(own.answer.as_ref().unwrap().n, messages) && own.same_host, "{:?}", own.answer);
     let mean = |times: &Distribution| times.mean_ns;
     let ends = [&served.total, &send.total, &own.total, &own.send.as_ref().unwrap().total].map(mean);
     let staged = ends.iter().sum::<f64>() + mean(served.application.as_ref().unwrap());

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use netfathom_capture::join::{Captured, ClockFit, Fitted, Joined, Options, Sighting, join as join_both};
+use netfathom_capture::join::{
+    Captured, ClockFit, Fitted, Joined, Jump, Options, Sighting, join as join_both,
+};
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 
 use super::files::{self, JoinError, Watched};
@@ -18,11 +20,12 @@ pub struct Hop {
     /// The capture before is the log of it.
     pub joined: Joined,
     pub times: Times,
+    pub jump: Option<Jump>,
 }
 
 /// Joins a capture with the previous one, which has the messages of a log.
 pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Result<Hop, JoinError> {
-    let fitted = match plan.clock {
+    let fit = match plan.clock {
         ClockChoice::Stated => None,
         ClockChoice::Fitted => {
             let mut fit = ClockFit::default();
@@ -32,16 +35,17 @@ pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Resul
                     fit.add(captured_ns, difference_ns);
                 }
             })?;
-            fit.fit().map(|fit| fit.fitted)
+            fit.fit()
         }
     };
     let mut times = Times::default();
+    let fitted = fit.map(|fit| fit.fitted);
     let joined = pass(plan, to, fitted, live, stop, |s| {
         if let Some((sent_ns, time_ns)) = s.sent_ns.zip(s.out_ns()) {
             times.add(sent_ns as i64, time_ns, s.uncertainty_ns);
         }
     })?;
-    Ok(Hop { to, joined, times })
+    Ok(Hop { to, joined, times, jump: fit.and_then(|fit| fit.jump) })
 }
 
 /// Reads both once, and tells the messages that both have.

@@ -21,6 +21,9 @@ pub fn all(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Vec<Finding> {
             findings.extend(twice(plan, pair));
             findings.extend(untimed(plan, pair));
         }
+        if pair.capture == 0 {
+            findings.extend(repeated(plan, pair));
+        }
         findings.extend(strangers(plan, pair));
     }
     findings.extend(spans.iter().filter_map(negative));
@@ -42,6 +45,18 @@ fn twice(plan: &JoinPlan, pair: &Pair) -> Option<Finding> {
         cause: "on a loopback device, or on -i any of some devices, a message is captured on its way out and again on its way in, and the file does not show which is which; the first one counts".into(),
         evidence: format!("{joined} joined, {again} duplicates"),
         remedy: "capture one way only (tcpdump -Q out, or -Q in for the way in), or with -i any, which notes the way".into(),
+    })
+}
+
+fn repeated(plan: &JoinPlan, pair: &Pair) -> Option<Finding> {
+    let (repeated, messages) = (pair.joined.repeated, pair.joined.messages);
+    let all = print::count(messages + repeated);
+    (repeated > 0).then(|| Finding {
+        seen: format!("{} has messages more than once", plan.logs[pair.log]),
+        cause: "records have the number of an earlier one; the first record of a message counts".into(),
+        evidence: format!("{} of {all} records repeat an earlier one", print::count(repeated)),
+        remedy: "log each message once; where numbers start again, use a log and a capture for each start"
+            .into(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! How far a join can be trusted.
 
-use netfathom_capture::join::Joined;
+use netfathom_capture::join::{Joined, Jump};
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::print;
 use netfathom_model::record::{ClockOffset, PacketKind};
@@ -172,6 +172,15 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
             percent(apart)
         );
         verdict.lower_only(&[span.part()], level(apart), text);
+    }
+    if let Some(Jump { after_ns, by_ns }) = span.jump {
+        let text = format!(
+            "the shortest times from {from} to {to} change by {} at once, {} after the first message: a clock was set \
+             meanwhile, or the path changed; join the parts before and after it separately",
+            print::time(by_ns as f64),
+            print::time(after_ns as f64)
+        );
+        verdict.lower_only(&[span.part()], Level::Degraded, text);
     }
     if times.negative > 0 {
         let part = share(times.negative, times.n);

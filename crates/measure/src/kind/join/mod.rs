@@ -133,7 +133,7 @@ fn log_file(plan: &JoinPlan, log: usize, pairs: &[Pair]) -> Option<LogFile> {
         step_ns: first.joined.log_resolution.step_ns(),
         missing: each(|joined| joined.missing),
         reordered: each(|joined| joined.reordered),
-        unusable: first.joined.unusable,
+        unusable: first.joined.repeated,
         damage: first.joined.log_damage.as_ref().map(ToString::to_string),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use netfathom_capture::join::{ClockFit, Fit, Fitted, Joined, Options, Sighting, join as join_both};
+use netfathom_capture::join::{ClockFit, Fit, Fitted, Joined, Jump, Options, Sighting, join as join_both};
 use netfathom_capture::log::{Columns, Messages};
 use netfathom_capture::packet::PacketDirection;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
@@ -37,6 +37,10 @@ pub struct Pair {
 impl Pair {
     pub fn joined_count(&self) -> u64 {
         self.joined.kinds.of(PacketKind::Joined)
+    }
+
+    pub fn jump(&self) -> Option<Jump> {
+        self.fit?.jump
     }
 
     pub fn offset(&self, choice: ClockChoice) -> ClockOffset {
@@ -143,7 +147,7 @@ fn fit(
 fn turned(fit: Fit) -> Fit {
     let Fitted { offset_ns, at_ns, drift } = fit.fitted;
     let fitted = Fitted { offset_ns: offset_ns.wrapping_neg(), at_ns, drift: -drift };
-    Fit { fitted, moved_ns: fit.moved_ns.map(|moved| -moved) }
+    Fit { fitted, moved_ns: fit.moved_ns.map(|moved| -moved), ..fit }
 }
 
 /// Times of both ways, each at the place where they are to be taken, and beside it where they

@@ -1,5 +1,6 @@
 //! The spans that are reported, in the order in which a message passes them.
 
+use netfathom_capture::join::Jump;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::JoinedSpan;
@@ -15,6 +16,7 @@ use crate::load::window::GRAIN;
 pub struct Span {
     pub span: JoinedSpan,
     pub apart: u64,
+    pub jump: Option<Jump>,
 }
 
 /// A shortest time that nearly all of a span's times consist of: of clocks that are apart, or of a long path.
@@ -72,14 +74,15 @@ pub fn all(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop]) -> Vec<Span> {
     // What a message says of its sending is of no use without the clock of who sent it.
     for pair in pairs.iter().filter(|pair| pair.capture == 0 && pair.columns.sent) {
         let application = application(plan, pairs, pair, |pair| pair.columns.sent);
-        spans.extend(span(plan, application, name(0), Some(Direction::Tx), &pair.out));
+        spans.extend(span(plan, application, name(0), Some(Direction::Tx), (&pair.out, pair.jump())));
     }
     for way in ways {
-        spans.extend(span(plan, name(way.to - 1).into(), name(way.to), None, &way.times));
+        spans.extend(span(plan, name(way.to - 1).into(), name(way.to), None, (&way.times, way.jump)));
     }
     for pair in pairs.iter().filter(|pair| pair.capture == last && pair.columns.received) {
         let application = application(plan, pairs, pair, |pair| pair.columns.received);
-        spans.extend(span(plan, name(last).into(), &application, Some(Direction::Rx), &pair.inward));
+        let times = (&pair.inward, pair.jump());
+        spans.extend(span(plan, name(last).into(), &application, Some(Direction::Rx), times));
     }
     spans
 }
@@ -95,7 +98,7 @@ fn span(
     from: String,
     to: &str,
     direction: Option<Direction>,
-    times: &Times,
+    (times, jump): (&Times, Option<Jump>),
 ) -> Option<Span> {
     let apart = times.apart;
     let TimesSummary { times, series, peak_per_s, uncertainty_ns } = times.clone().summary();
@@ -103,5 +106,5 @@ fn span(
     let fitted = if plan.clock == ClockChoice::Fitted { 2.0 } else { 1.0 };
     let uncertainty_ns = fitted * uncertainty_ns;
     let span = JoinedSpan { from, to: to.into(), direction, times, uncertainty_ns, series, peak_per_s };
-    (span.times.n + apart > 0).then_some(Span { span, apart })
+    (span.times.n + apart > 0).then_some(Span { span, apart, jump })
 }

@@ -276,9 +276,10 @@ fn device_to(peer: IpAddr) -> Result<u32, FlightError> {
 fn tally(read: &Read, counted: &Counters, peer: IpAddr) -> protocol::Tally {
     let device = route::device_to(peer).ok().and_then(|name| counted.devices.get(&name).copied());
     let udp = if peer.is_ipv6() { counted.udp6 } else { Some(counted.udp4) };
+    let read = Read { corrupted: udp.map_or(0, |u| u.in_csum_errors), ..read.clone() };
     protocol::Tally {
         device_packets: device.map(|d| d.rx_packets),
         udp_in: udp.map(|u| u.in_datagrams),
-        ..read.into()
+        read,
     }
 }

@@ -12,7 +12,7 @@ const IN_FULL: f64 = 0.05;
 
 pub fn findings(result: &ReverseResult) -> Vec<Finding> {
     let variants = result.variants.iter();
-    variants.filter_map(|v| Some(finding(v, v.summary.as_ref()?))).collect()
+    variants.filter_map(|v| Some(finding(v, v.usable()?))).collect()
 }
 
 fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {

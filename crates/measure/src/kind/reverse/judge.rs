@@ -6,8 +6,15 @@ use netfathom_model::verdict::{Level, Verdict};
 
 use crate::load::judge::{self, Rule, count, flag, no_number, occupied, percent, priority, share};
 
+#[cfg(test)]
+mod tests;
+
 /// What may be lost between hosts, of the load.
 const MOST_LOST: f64 = 0.01;
+/// With less of it at the peak, nothing that happens there is an effect of the inbound load.
+const MOST_ABSENT: f64 = 0.9;
+/// What the far end may leave unsent of the inbound plan.
+const MOST_MISSED: f64 = 0.05;
 
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
@@ -19,6 +26,8 @@ pub struct Checks {
     pub dropped: u64,
     /// Messages in, as the plan wants them; `None` of answers.
     pub inbound_planned: Option<u64>,
+    /// The part of the inbound load that did not come in at the peak.
+    pub inbound_absent: f64,
     /// As the far end counted them.
     pub inbound_sent: u64,
     /// As the device of this host counted them.
@@ -52,6 +61,13 @@ fn free_far_end(broke: &[&Checks], missed: f64) -> String {
     had_by(broke, LoadThread::FarEnd, missed / 10.0).unwrap_or_else(|| "lower the peak of --inbound".into())
 }
 
+fn let_load_in(broke: &[&Checks], absent: f64) -> String {
+    match broke.iter().any(|checks| missed(checks) > MOST_MISSED) {
+        true => free_far_end(broke, absent),
+        false => "is a firewall in between? (nft list ruleset)".into(),
+    }
+}
+
 fn had_by(broke: &[&Checks], thread: LoadThread, least: f64) -> Option<String> {
     occupied(broke.iter().flat_map(|checks| &checks.contention), &[thread], least)
 }
@@ -61,9 +77,16 @@ fn missed(checks: &Checks) -> f64 {
     checks.inbound_planned.map_or(0.0, |planned| share(planned.saturating_sub(checks.inbound_sent), planned))
 }
 
-fn rules() -> [Rule<Checks>; 14] {
+fn rules() -> [Rule<Checks>; 15] {
     [
         Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
+        Rule::void(
+            MOST_ABSENT,
+            |c: &Checks| c.inbound_absent,
+            percent,
+            "at the peak {} of the inbound load did not come in (90 % allowed), so the send rate shows no effect of it: ",
+        )
+        .advise(let_load_in),
         Rule::void(
             0.0,
             |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
@@ -92,7 +115,7 @@ fn rules() -> [Rule<Checks>; 14] {
             MOST_LOST,
             |c| c.between.map_or(0.0, |between| share(between.not_sent, c.sent)),
             percent,
-            "the device did not send {} of what the kernel accepted (1 % allowed): a queue of this host dropped it (tc -s qdisc), so the send rate is that of the stack alone",
+            "the device did not send {} of what the kernel accepted (1 % allowed): a queue of this host dropped it (tc -s qdisc show dev DEVICE), so the send rate is that of the stack alone",
         ),
         Rule::degraded(
             MOST_LOST,
@@ -102,12 +125,18 @@ fn rules() -> [Rule<Checks>; 14] {
         ),
         Rule::degraded(
             0.05,
-            |c| c.between.map_or(0.0, |between| share(between.inbound_lost, c.inbound_sent)),
+            |c: &Checks| c.between.map_or(0.0, |between| share(between.inbound_lost, c.inbound_sent)),
             percent,
             "{} of the inbound messages were lost before a socket of this host (5 % allowed): lower the peak of --inbound",
-        ),
-        Rule::degraded(0.05, missed, percent, "the far end missed {} of the inbound plan (5 % allowed): ")
-            .advise(free_far_end),
+        )
+        .void_beyond(MOST_ABSENT),
+        Rule::degraded(
+            MOST_MISSED,
+            missed,
+            percent,
+            "the far end missed {} of the inbound plan (5 % allowed): ",
+        )
+        .advise(free_far_end),
         Rule::degraded(
             0.05,
             |c| c.processor.steal,
@@ -163,97 +192,4 @@ pub fn precision(verdict: &mut Verdict, half_widths: &[(Variant, f64)]) {
     let level = if unknown.len() == half_widths.len() { Level::Void } else { Level::Degraded };
     let text = format!("the cut is unknown: {}: raise --trials", unknown.join(", "));
     verdict.lower(level, text);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GOOD: Checks = Checks {
-        sent: 1000,
-        arrived: 990,
-        dropped: 10,
-        inbound_planned: Some(100),
-        inbound_sent: 97,
-        inbound_arrived: 90,
-        inbound_dropped: 7,
-        inbound_ended: Some(90),
-        processor: ProcessorShares { user: 0.2, system: 0.7, irq: 0.0, softirq: 0.1, idle: 0.0, steal: 0.04 },
-        waited_alone: 0.02,
-        late: 0.01,
-        steered: true,
-        shared: false,
-        contention: Vec::new(),
-        between: None,
-    };
-
-    #[test]
-    fn counts_that_agree_are_valid() {
-        assert_eq!(trial(&GOOD).level, Level::Valid, "{:?}", trial(&GOOD));
-        assert_eq!(run(&[GOOD, GOOD], 2).level, Level::Valid);
-    }
-
-    #[test]
-    fn a_count_that_nothing_explains_is_void() {
-        for bad in [
-            Checks { sent: 0, arrived: 0, dropped: 0, ..GOOD },
-            Checks { arrived: 991, ..GOOD },
-            Checks { arrived: 989, ..GOOD },
-            Checks { inbound_arrived: 89, inbound_ended: Some(89), ..GOOD },
-            Checks { inbound_arrived: 91, inbound_ended: Some(91), ..GOOD },
-            Checks { inbound_ended: Some(89), ..GOOD },
-            Checks { inbound_ended: Some(91), ..GOOD },
-        ] {
-            assert_eq!(trial(&bad).level, Level::Void, "{bad:?}");
-            assert_eq!(run(&[GOOD, GOOD, bad.clone()], 3).level, Level::Void, "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn what_disturbs_is_degraded() {
-        for bad in [
-            Checks { inbound_planned: Some(110), ..GOOD },
-            Checks { processor: ProcessorShares { steal: 0.06, ..GOOD.processor }, ..GOOD },
-            Checks { waited_alone: 0.06, ..GOOD },
-            Checks { late: 0.2, ..GOOD },
-            Checks { steered: false, ..GOOD },
-            Checks { shared: true, ..GOOD },
-        ] {
-            assert_eq!(trial(&bad).level, Level::Degraded, "{bad:?}");
-        }
-        // No reader and no plan: nothing to compare with.
-        let echo = Checks { inbound_planned: None, inbound_ended: None, ..GOOD };
-        assert_eq!(trial(&echo).level, Level::Valid);
-    }
-
-    #[test]
-    fn what_hosts_lose_is_degraded() {
-        let lost = |between| Checks { between: Some(between), ..GOOD };
-        let none = BetweenHosts::default();
-        assert_eq!(trial(&lost(none)).level, Level::Valid);
-        for bad in [
-            BetweenHosts { not_sent: 11, ..none },
-            BetweenHosts { lost: 11, ..none },
-            BetweenHosts { inbound_lost: 6, ..none },
-        ] {
-            assert_eq!(trial(&lost(bad)).level, Level::Degraded, "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn missing_trials_are_reported() {
-        assert_eq!(run(&[GOOD], 2).level, Level::Degraded);
-        assert_eq!(run(&[], 2).level, Level::Void);
-    }
-
-    #[test]
-    fn a_cut_that_could_be_anything_is_void_where_no_variant_knows_better() {
-        for (halves, level) in
-            [([0.1, 0.99], Level::Valid), ([0.1, 1.0], Level::Degraded), ([48.3, 1.0], Level::Void)]
-        {
-            let mut verdict = Verdict::default();
-            precision(&mut verdict, &[(Variant::Ignored, halves[0]), (Variant::Echo, halves[1])]);
-            assert_eq!(verdict.level, level, "{halves:?}");
-        }
-    }
 }

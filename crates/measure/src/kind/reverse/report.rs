@@ -7,6 +7,7 @@ use super::edges::{Edge, EdgePair};
 use super::inbound::WindowCounts;
 use super::judge::{self, Checks};
 use super::trial::{Bench, Between, ReverseOutcome};
+use crate::load::judge::share;
 use crate::load::report::series;
 
 pub struct ReverseFacts<'a> {
@@ -19,13 +20,14 @@ pub struct ReverseFacts<'a> {
 impl ReverseFacts<'_> {
     /// The record's view of the trial, and the numbers that its verdict rests on.
     pub fn trial(&self) -> (ReverseTrial, Checks) {
-        let checks = self.checks();
         let ReverseOutcome { phases, sent, inbound, stack, .. } = self.outcome;
         let outgoing = self.outgoing();
+        let parts = Phase::ALL.map(|phase| self.phase(phase, &outgoing));
+        let checks = self.checks(&parts[Phase::Peak as usize]);
         let trial = ReverseTrial {
             index: self.index,
             window_ns: phases.windows.length_ns(),
-            phases: Phase::ALL.map(|phase| self.phase(phase, &outgoing)).into(),
+            phases: parts.into(),
             outgoing,
             inbound: self.inbound(),
             stack: stack.as_ref().map(|s| series(&s.total, phases.windows.length_ns())),
@@ -130,11 +132,22 @@ impl ReverseFacts<'_> {
         self.outcome.read.as_ref().map_or(0, WindowCounts::total)
     }
 
-    fn checks(&self) -> Checks {
+    /// The part of the inbound load that did not come in. An echo is to send back what it reads.
+    fn absent(&self, peak: &PhaseTimes) -> f64 {
+        let ReverseOutcome { sent, inbound, .. } = self.outcome;
+        let wanted_per_s = match self.variant {
+            Variant::Echo => peak.outgoing_per_s * share(inbound.read, sent.accepted),
+            _ => self.bench.plan.inbound_peak_per_s,
+        };
+        1.0 - peak.inbound_per_s / wanted_per_s.max(1.0)
+    }
+
+    fn checks(&self, peak: &PhaseTimes) -> Checks {
         let ReverseOutcome { sent, inbound, read, overflowed, edges, counted, .. } = self.outcome;
         let common = Checks {
             sent: sent.accepted,
             inbound_planned: inbound.planned,
+            inbound_absent: self.absent(peak),
             inbound_sent: inbound.sent,
             processor: self.between(0, edges.len().saturating_sub(1)).processor(),
             waited_alone: self.during(Phase::Before).waited().max(self.during(Phase::After).waited()),

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, UdpSocket};
 
-use netfathom_model::plan::{ReversePlan, Variant};
+use netfathom_model::plan::{ReversePlan, Transport, Variant};
 use netfathom_sys::socket::{set_hop_limit, set_receive_buffer};
 
 use super::error::ReverseError;
@@ -41,7 +41,7 @@ impl Sockets {
     pub fn in_lab(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, FlightError> {
         let far = rig.reader_socket(0)?;
         let sender = rig.sender_socket(address(&far)?)?;
-        warm_up(&sender, &far)?;
+        warm_up(&sender, &far, Transport::Udp)?;
         if variant == Variant::Echo {
             set_receive_buffer(&sender, READ_BYTES).map_err(GroundError::Socket)?;
             far.connect(address(&sender)?).map_err(GroundError::Socket)?;
@@ -55,7 +55,7 @@ impl Sockets {
         let generator = bound(rig, Role::Reader, SocketAddr::new(lab.reader_addr(plan.family), 0))?;
         generator.connect(address(&inbound)?).map_err(GroundError::Socket)?;
         set_hop_limit(&generator, 1).map_err(GroundError::Socket)?;
-        warm_up(&generator, &inbound)?;
+        warm_up(&generator, &inbound, Transport::Udp)?;
         set_receive_buffer(&inbound, room(variant)).map_err(GroundError::Socket)?;
         Ok(Self { sender, inbound, far: Some(FarSockets { _far: far, generator }) })
     }

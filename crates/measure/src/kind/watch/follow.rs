@@ -15,6 +15,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::{is_udp_port, listening_ports};
 
 use super::budget::Budget;
+use super::findings::faults::{self, Faults};
 use super::process::{self, Watched};
 use super::{WatchRunError, counted, findings, look_at_user, read, seen, slow, unread};
 use crate::ground::error::RunError;
@@ -41,6 +42,8 @@ pub(super) struct Run<'a, O> {
     pub started: Instant,
     /// How long messages had been followed when the sums were shown last.
     pub shown_ns: Option<u64>,
+    /// Of all processes, when it began.
+    pub faults: Faults,
 }
 
 impl<O: Observer<WatchResult>> Run<'_, O> {
@@ -103,6 +106,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
             (result.unmarked, result.late) = (process.unmarked, process.late);
             result.late_looks = process.late_looks;
             result.found = Some(process.found());
+            result.same_host = process.stays_here();
         }
         if let Some(slow) = &mut result.slow {
             slow::set(&self.watch, self.plan, slow)?;
@@ -194,6 +198,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         }
         let receiver = self.process.as_ref().and_then(Watched::receiver);
         self.progressed.findings = findings::findings(result, receiver);
+        self.progressed.findings.extend(faults::faults(result, &self.faults));
         let denied = self.process.as_ref().and_then(|process| process.denied.as_ref());
         self.progressed.findings.extend(denied.map(findings::denied));
         Ok(())

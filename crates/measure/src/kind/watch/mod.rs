@@ -111,9 +111,10 @@ pub fn run(
         samples: budget.is_some(),
         unix: plan.follows_unix(),
     };
+    let faults = findings::faults::counted(|_| true);
     let watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let (started, shown_ns) = (Instant::now(), None);
-    let mut run = Run { plan, watch, budget, process, progressed, observer, stop, started, shown_ns };
+    let mut run = Run { plan, watch, budget, process, progressed, observer, stop, started, shown_ns, faults };
     run.progressed.result.slow = slow::empty(plan);
     // Before the first sample nothing was followed.
     run.progressed.result.sampling = run.budget.as_ref().map(|_| WatchSampling::default());
@@ -206,6 +207,7 @@ fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         late: 0,
         late_looks: 0,
         found: None,
+        same_host: matches!(plan.target, WatchTarget::Flow { local, peer } if process::is_here(local, peer)),
         drops: Vec::new(),
         unread: Vec::new(),
     }

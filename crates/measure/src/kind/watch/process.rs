@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -31,6 +31,8 @@ pub(super) struct Watched {
     sockets: Option<u64>,
     /// The ports that they send to; `None`: those of a server's clients too, each another.
     receivers: Option<BTreeSet<u16>>,
+    /// One of these is on another host, or in another network namespace.
+    leaves: bool,
     pub unmarked: u64,
     /// Of UDP, those that were not there at the first look, and that no program found.
     pub late: u64,
@@ -60,6 +62,7 @@ impl Watched {
             known: BTreeMap::new(),
             sockets: None,
             receivers: Some(BTreeSet::new()),
+            leaves: false,
             unmarked: 0,
             late: 0,
             late_looks: 0,
@@ -94,6 +97,11 @@ impl Watched {
     pub fn receiver(&self) -> Option<u16> {
         let receivers = self.receivers.as_ref().filter(|receivers| receivers.len() == 1)?;
         receivers.first().copied()
+    }
+
+    /// Whether all their connections go to this host, if they have any.
+    pub fn stays_here(&self) -> bool {
+        !self.leaves && self.receivers.as_ref().is_some_and(|receivers| !receivers.is_empty())
     }
 
     /// What was denied, once.
@@ -192,9 +200,15 @@ impl Watched {
             self.receivers = None;
         } else if let (Some(receivers), Ok(peer)) = (&mut self.receivers, socket.peer_addr()) {
             receivers.insert(peer.port());
+            self.leaves |= !socket.local_addr().is_ok_and(|local| is_here(local, peer));
         }
         watch.mark(socket, serves)
     }
+}
+
+/// Whether the other end of a connection is on this host, and in this network namespace.
+pub(super) fn is_here(local: SocketAddr, peer: SocketAddr) -> bool {
+    peer.ip().is_loopback() || peer.ip() == local.ip()
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -220,4 +234,17 @@ fn opened(pid: u32) -> Result<Process, WatchRunError> {
 pub(super) fn wait(watched: Option<&Watched>, limit: Duration, stop: &AtomicBool) -> Result<bool, io::Error> {
     let one = watched.and_then(|watched| watched.one.as_ref()).map(std::slice::from_ref).unwrap_or_default();
     Ok(wait_for_one(one, limit, stop)? == Waited::Ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_own_address_is_on_this_host() {
+        let is_here = |local: &str, peer: &str| is_here(local.parse().unwrap(), peer.parse().unwrap());
+        assert!(is_here("127.0.0.1:40000", "127.0.0.5:80"));
+        assert!(is_here("[fd00::1]:40000", "[fd00::1]:80"));
+        assert!(!is_here("10.0.0.1:40000", "10.0.0.2:80"));
+    }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::line::{Lines, Writer, open, printable};
-use super::protocol::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why, excess_delivered};
+use super::protocol::{FromSender, FromSink, Hello, Limits, SendTotals, Tally, Welcome, Why};
 use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
 
 /// A conversation with a sink. Dropped before its end, it hangs up.
@@ -19,6 +19,8 @@ pub struct Session {
     pub welcome: Welcome,
     /// Messages, all lanes together.
     planned: u64,
+    /// Before the sink had heard of the load.
+    opened: Instant,
     /// The sink's state, for the sender's loop to poll.
     pub peer: Arc<Peer>,
     writer: Arc<Mutex<Writer>>,
@@ -45,7 +47,7 @@ enum Stage {
 impl Session {
     /// Greets the sink at an address, which is that of its UDP socket too.
     pub fn open(to: SocketAddr, hello: Hello) -> Result<Self, ControlError> {
-        let planned = hello.planned;
+        let (planned, opened) = (hello.planned, Instant::now());
         let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
             .map_err(|source| ControlError::Connect { address: to, source })?;
         let (mut lines, mut writer) = open(stream, to)?;
@@ -62,7 +64,7 @@ impl Session {
         };
         welcome.tool = printable(&welcome.tool);
         let writer = Arc::new(Mutex::new(writer));
-        Ok(Self { welcome, planned, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
+        Ok(Self { welcome, planned, opened, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
     }
 
     /// Says that the load is about to begin and waits until the sink receives. From then on a
@@ -81,9 +83,10 @@ impl Session {
             other => return Err(out_of_turn(&lines, "that it is ready", &other)),
         }
         let (writer, peer) = (Arc::clone(&self.writer), Arc::clone(&self.peer));
-        let planned = self.planned;
+        let (planned, opened) = (self.planned, self.opened);
         let watch = move || {
-            let heard = watch(&mut lines, &writer, &peer, planned);
+            let limits = || Limits { planned, seen: peer.delivered.load(Relaxed), took: opened.elapsed() };
+            let heard = watch(&mut lines, &writer, &peer, limits);
             peer.lost.store(heard.is_err(), Relaxed);
             heard
         };
@@ -128,25 +131,26 @@ fn watch(
     lines: &mut Lines,
     writer: &Mutex<Writer>,
     peer: &Peer,
-    planned: u64,
+    limits: impl Fn() -> Limits,
 ) -> Result<Tally, ControlError> {
     let from = lines.peer;
     let believed = |excess: Option<String>| match excess {
         Some(what) => Err(ControlError::Implausible { peer: from, what }),
         None => Ok(()),
     };
+    // Its tally may be the next word as soon as the load has ended.
+    let awaited = "its report of what arrived";
     let mut ended = None;
     loop {
-        let awaited = if ended.is_some() { "its tally" } else { "a sign of life" };
         match lines.next(LOST_AFTER, awaited)? {
             FromSink::Seen { delivered } => {
-                believed(excess_delivered(delivered, planned))?;
+                believed(limits().excess_delivered(delivered))?;
                 peer.delivered.store(delivered, Relaxed);
                 // A sink that has closed says nothing more, which the next read finds out.
                 let _ = writer.lock().say(&FromSender::Alive);
             }
             FromSink::Tally(tally) if peer.ended.load(Relaxed) => {
-                believed(tally.excess(planned))?;
+                believed(tally.excess(&limits()))?;
                 peer.delivered.store(tally.read.delivered, Relaxed);
                 return Ok(tally);
             }
@@ -176,7 +180,7 @@ fn out_of_turn(lines: &Lines, awaited: &'static str, word: &FromSink) -> Control
         FromSink::Refused { .. } => "a refusal",
         FromSink::Ready => "`ready`",
         FromSink::Seen { .. } => "a sign of life",
-        FromSink::Tally(_) => "a tally",
+        FromSink::Tally(_) => "a final tally",
     };
     lines.garbage(awaited, format!("{name} came"))
 }

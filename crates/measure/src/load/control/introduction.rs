@@ -90,7 +90,7 @@ pub fn short(text: &str) -> String {
     cut(text, MOST_NAME_CHARS)
 }
 
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     printable(text).chars().take(most).collect()
 }
 

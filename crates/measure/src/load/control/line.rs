@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::introduction::cut;
 use super::{ControlError, LINE_WITHIN};
 
 /// The longest line, its end included.
 pub(super) const MOST_BYTES: usize = 4096;
 /// So much of a line that cannot be read is shown.
 const SHOWN_CHARS: usize = 60;
+/// And so much of why, which may repeat some of it.
+const REASON_CHARS: usize = 120;
 /// A read without any time would not even look.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
@@ -128,7 +131,7 @@ impl Lines {
     fn whole<T: DeserializeOwned>(&mut self, awaited: &'static str) -> Option<Result<T, ControlError>> {
         let end = self.buffer[..self.filled].iter().position(|&b| b == b'\n')?;
         let word = serde_json::from_slice(&self.buffer[..end]);
-        let word = word.map_err(|_| self.garbage(awaited, shown(&self.buffer[..end])));
+        let word = word.map_err(|e| self.garbage(awaited, shown(&self.buffer[..end], &e)));
         self.buffer.copy_within(end + 1..self.filled, 0);
         self.filled -= end + 1;
         Some(word)
@@ -173,10 +176,9 @@ impl Lines {
 }
 
 /// A stranger's bytes, fit for a terminal.
-fn shown(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    let short: String = printable(&text).chars().take(SHOWN_CHARS).collect();
-    format!("`{short}` came")
+fn shown(line: &[u8], reason: &serde_json::Error) -> String {
+    let line = cut(&String::from_utf8_lossy(line), SHOWN_CHARS);
+    format!("`{line}` came ({})", cut(&reason.to_string(), REASON_CHARS))
 }
 
 /// Without what would steer a terminal: text of a peer ends up on one.

@@ -1,6 +1,7 @@
 //! What sender and sink say to each other, and how: one JSON object a line.
 
 use std::fmt;
+use std::time::Duration;
 
 use netfathom_model::engine::Receive;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,8 @@ pub const VERSION: u32 = 1;
 
 /// What a host can count during a load, of anything: a day of 200 million a second.
 pub const MOST_COUNTED: u64 = 1 << 44;
+/// Of datagrams: 400 Gb/s carry 595 million frames of the shortest kind.
+const MOST_PER_S: f64 = 600e6;
 /// What the threads of a sink can take of their processors: two years.
 const MOST_CPU_NS: u64 = 1 << 56;
 
@@ -109,32 +112,60 @@ impl From<&Read> for Tally {
 }
 
 impl Tally {
-    /// Names a count that no sink of `planned` messages can have, if there is one.
-    pub fn excess(&self, planned: u64) -> Option<String> {
-        let read = &self.read;
-        if let Some(delivered) = excess_delivered(read.delivered, planned) {
-            return Some(delivered);
-        }
+    /// Names a count that no sink can have, if there is one.
+    pub fn excess(&self, limits: &Limits) -> Option<String> {
+        let Read { delivered, reordered, cpu_ns, .. } = self.read;
+        limits
+            .excess_delivered(delivered)
+            .or_else(|| {
+                (reordered > delivered)
+                    .then(|| format!("{reordered} messages reordered of {delivered} delivered"))
+            })
+            .or_else(|| self.excess_datagrams(limits))
+            .or_else(|| (cpu_ns > MOST_CPU_NS).then(|| format!("{cpu_ns} ns of CPU time")))
+    }
+
+    fn excess_datagrams(&self, limits: &Limits) -> Option<String> {
+        let (read, most) = (&self.read, limits.datagrams());
         let counts = [
             (read.duplicates, "duplicates"),
-            (read.reordered, "messages reordered"),
             (read.foreign, "foreign messages"),
             (read.truncated, "messages truncated"),
             (read.garbage, "datagrams that are no messages"),
             (read.dropped, "messages dropped at the socket"),
+            (read.corrupted, "datagrams with a wrong checksum"),
             (self.device_packets.unwrap_or(0), "packets at the device"),
             (self.udp_in.unwrap_or(0), "datagrams delivered by UDP"),
         ];
-        let beyond = counts.into_iter().find(|(count, _)| *count > MOST_COUNTED);
-        beyond
-            .map(|(count, name)| format!("{count} {name}"))
-            .or_else(|| (read.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of CPU time", read.cpu_ns)))
+        let beyond = counts.into_iter().find(|(count, _)| *count > most);
+        beyond.map(|(count, name)| format!("{count} {name} where a link carries {most}"))
     }
 }
 
-/// Whether more were delivered than all there are, in words.
-pub fn excess_delivered(delivered: u64, planned: u64) -> Option<String> {
-    (delivered > planned).then(|| format!("{delivered} messages delivered of {planned}"))
+/// What bounds the counts of a sink.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Messages, all lanes together.
+    pub planned: u64,
+    /// Those that the sink has reported before.
+    pub seen: u64,
+    /// Since the sink could first count.
+    pub took: Duration,
+}
+
+impl Limits {
+    /// Why so many cannot have been delivered, if they cannot.
+    pub fn excess_delivered(&self, delivered: u64) -> Option<String> {
+        let Self { planned, seen, .. } = *self;
+        if delivered < seen {
+            return Some(format!("{delivered} messages delivered after {seen}"));
+        }
+        (delivered > planned).then(|| format!("{delivered} messages delivered of {planned}"))
+    }
+
+    fn datagrams(&self) -> u64 {
+        MOST_COUNTED.min((self.took.as_secs_f64() * MOST_PER_S) as u64)
+    }
 }
 
 /// Why a sink does not want a load.
@@ -170,5 +201,23 @@ impl fmt::Display for Why {
             Self::Limit { text } => f.write_str(text),
             Self::Unknown => f.write_str("for a reason that this version of netfathom does not know"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_is_bounded_by_the_load_its_time_and_the_reports_before() {
+        let limits = Limits { planned: 100, seen: 40, took: Duration::from_secs(2) };
+        let read = Read { delivered: 50, reordered: 50, duplicates: 1_200_000_000, ..Read::default() };
+        assert_eq!(Tally::from(&read).excess(&limits), None);
+        let what = |read: Read| Tally::from(&read).excess(&limits).unwrap();
+        assert_eq!(what(Read { delivered: 101, ..read.clone() }), "101 messages delivered of 100");
+        assert_eq!(what(Read { delivered: 39, ..read.clone() }), "39 messages delivered after 40");
+        assert_eq!(what(Read { reordered: 51, ..read.clone() }), "51 messages reordered of 50 delivered");
+        let duplicates = what(Read { duplicates: 1_200_000_001, ..read });
+        assert_eq!(duplicates, "1200000001 duplicates where a link carries 1200000000");
     }
 }

@@ -189,6 +189,8 @@ impl Conversation {
     ) -> Result<Ended, ControlError> {
         let awaited = "a sign of life";
         let mut pulse = Pulse::begin();
+        // At once, so that the first answer takes a round trip and no more.
+        self.link.writer.say(&FromSink::Seen { delivered: delivered() })?;
         while !stop.load(Relaxed) {
             if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Err(ControlError::Overdue { peer: self.link.lines.peer });

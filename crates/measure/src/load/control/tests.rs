@@ -161,6 +161,17 @@ fn a_sink_that_falls_silent_is_noticed() {
         assert!(becomes(&session.peer.lost, LOST_AFTER + ROOM));
         let error = session.end(SENT).unwrap_err();
         assert!(matches!(error, ControlError::Silent { .. }), "{error}");
+        assert!(error.to_string().ends_with("or the round trip is longer"), "{error}");
+    });
+}
+
+#[test]
+fn a_sink_reports_at_once_so_that_an_answer_takes_a_round_trip_only() {
+    let watches = |listener: &Listener| running(listener).watch(|| 7, &AtomicBool::new(true));
+    between(watches, |session, sink| {
+        assert!(matches!(sink.join().unwrap(), Err(ControlError::Stopped)));
+        assert!(becomes(&session.peer.lost, HANGS));
+        assert_eq!(session.peer.delivered.load(Relaxed), 7);
     });
 }
 

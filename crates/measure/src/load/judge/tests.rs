@@ -98,6 +98,20 @@ fn a_trial_without_a_message_is_one_of_many() {
     assert_eq!(of(&[&none]).level, Level::Void);
 }
 
+#[test]
+fn the_advice_against_losses_names_where_most_ended() {
+    let advised = |fates: &[(Fate, u64)]| {
+        let fates = fates.iter().map(|(fate, count)| FateCount { fate: fate.clone(), count: *count });
+        let accounting = Accounting { sent: 100, fates: fates.collect(), ..Accounting::default() };
+        against_loss(&[&Sent(load(0, Holder::Idle, 0), accounting)])
+    };
+    let of =
+        |fate, count| advised(&[(Fate::Delivered, 60), (fate, count), (Fate::SocketBufferFull, 40 - count)]);
+    assert!(of(Fate::QueueDrop, 21).contains("a queue of this host dropped them"));
+    assert!(of(Fate::ChecksumError, 21).contains("checksums were wrong"));
+    assert_eq!(of(Fate::QueueDrop, 20), "lower the rate");
+}
+
 /// A process held the CPU for 1 % of the time: enough for 5 % of missed send slots, not for 20 %.
 #[test]
 fn a_load_that_was_late_and_uneven_has_one_advice() {

@@ -1,15 +1,19 @@
 //! Which processes have the messages.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WatchResult, WatchSocket, WatchedProcess};
+use crate::plan::WatchTarget;
 
 /// Names with sums of their own, for a bound on the memory of a long run.
 const MOST_NAMES: usize = 255;
+
+/// Processes that a command has room for.
+const MOST_LISTED: usize = 8;
 
 /// Beside a process with this part of the messages, the others do not matter.
 const NEARLY_ALL: f64 = 0.9;
@@ -100,6 +104,18 @@ impl WatchResult {
         let seen = || self.users.first().filter(|of| is_most(of.looks, looks)).map(|of| of.process.clone());
         let most = if messages > 0 { summed() } else { seen() };
         most.or_else(|| self.reader.clone().filter(|_| !self.has_several()))
+    }
+
+    /// What a command such as `strace -p` gets: the process, or those that were seen most often to use a watched socket, as in
+    /// `7,8`. `PID` of a whole host, or if none is known.
+    #[must_use]
+    pub fn pid_argument(&self) -> String {
+        let seen = || self.users.iter().map(|of| of.process.pid).take(MOST_LISTED).collect();
+        let pids: BTreeSet<u32> = self.process().map_or_else(seen, |of| BTreeSet::from([of.pid]));
+        if pids.is_empty() || self.plan.target == WatchTarget::All {
+            return "PID".to_owned();
+        }
+        pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
     /// Whether the messages are of several processes, as far as these are known.

@@ -91,7 +91,9 @@ fn change(quantity: &Compared, gate: Option<&Gate>) -> Bar {
         Outcome::CannotTell | Outcome::Same => "lag",
     };
     let outcome = gate.map_or_else(|| quantity.conclusion(), |gate| thresholds::passage(gate.passage));
-    let interval = match gate {
+    // The axis has no place for one in a unit.
+    let of_gate = gate.filter(|gate| gate.change.is_some_and(|change| change.scale == Scale::Ratio));
+    let interval = match of_gate {
         Some(gate) => gate.interval.map(|interval| (interval.low, interval.high)),
         None => quantity.change.decided,
     };

@@ -5,11 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use netfathom_model::print;
 
-use super::values::{change, ends};
+use super::values::{ends, on_scale};
 use super::words::{NO_CHANGE, answer, is_untested, overall};
-use crate::compare::{
-    Compared, Comparison, Design, Gate, GateInterval, Gates, LEVEL, MOST_PAIRS, Outcome, Passage,
-};
+use crate::compare::{Compared, Comparison, Design, Gate, Gates, LEVEL, MOST_PAIRS, Outcome, Passage};
 
 pub fn passage(passage: Passage) -> &'static str {
     match passage {
@@ -45,7 +43,7 @@ pub fn gate_answer(comparison: &Comparison, gate: &Gate, all: &Gates) -> String 
 
 fn change_of(comparison: &Comparison, gate: &Gate) -> Option<String> {
     let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
-    quantity.filter(|_| gate.passage != Passage::NotTested).map(|quantity| by(quantity, gate))
+    quantity.and_then(|quantity| by(quantity, gate))
 }
 
 /// The main quantities that have no threshold; `None` where all have one.
@@ -115,19 +113,18 @@ fn rounded_up(of: usize) -> usize {
     of.div_ceil(unit) * unit
 }
 
-/// Such as `+1.2 % (95 % interval -0.5 to +2.9 %)`.
-fn by(quantity: &Compared, gate: &Gate) -> String {
-    let of = |interval: &GateInterval| {
-        let GateInterval { level, low, high } = *interval;
-        let ends = ends(quantity.unit, quantity.change.scale, low, high);
-        let level = if level > LEVEL {
-            "99 % interval, corrected:".into()
-        } else {
-            format!("{:.0} % interval", 100.0 * level)
-        };
-        format!(" ({level} {ends})")
+/// Such as `+1.2 % (95 % interval -0.5 to +2.9 %)`, or in the unit of the threshold; `None` where it was not tested.
+fn by(quantity: &Compared, gate: &Gate) -> Option<String> {
+    let change = gate.change?;
+    let value = on_scale(quantity.unit, change.scale, change.value);
+    let Some(interval) = gate.interval else { return Some(value) };
+    let level = if interval.level > LEVEL {
+        "99 % interval, corrected:".into()
+    } else {
+        format!("{:.0} % interval", 100.0 * interval.level)
     };
-    change(quantity) + &gate.interval.as_ref().map_or_else(String::new, of)
+    let ends = ends(quantity.unit, change.scale, interval.low, interval.high);
+    Some(format!("{value} ({level} {ends})"))
 }
 
 /// How gates are decided; none where none is.
@@ -145,7 +142,29 @@ pub fn gates_method(gates: &Gates) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::tests::of;
     use super::*;
+    use crate::compare::{GateChange, GateInterval, Scale};
+    use crate::quantity::Unit;
+
+    #[test]
+    fn a_change_is_shown_in_the_unit_of_its_threshold() {
+        let times = Compared { unit: Unit::Nanoseconds, ..of("rx.mean", Scale::Ratio, 36.9, None) };
+        let gate = |scale, value, (low, high)| Gate {
+            threshold: String::new(),
+            quantity: times.name.clone(),
+            passage: Passage::Beyond,
+            change: Some(GateChange { scale, value }),
+            interval: Some(GateInterval { level: LEVEL, low, high }),
+            pairs_needed: None,
+            why: None,
+        };
+        let shown = |gate: &Gate| by(&times, gate).unwrap();
+        let in_unit = gate(Scale::Difference, 1.39e6, (1.2e6, 1.57e6));
+        assert_eq!(shown(&in_unit), "+1.39 ms (99 % interval +1.20 to +1.57 ms)");
+        assert_eq!(shown(&gate(Scale::Ratio, 1.05, (1.02, 1.08))), "+5.0 % (99 % interval +2.0 to +8.0 %)");
+        assert_eq!(by(&times, &Gate { change: None, ..in_unit }), None);
+    }
 
     #[test]
     fn a_pause_between_runs_is_no_pace() {

@@ -84,8 +84,8 @@ pub fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
     }
     let [low, high] = [low, high].map(|end| on_scale(unit, scale, end));
     // The unit once, where both have the same.
-    match low.strip_suffix(" %") {
-        Some(bare) if high.ends_with(" %") => format!("{bare} to {high}"),
+    match low.rsplit_once(' ').zip(high.rsplit_once(' ')) {
+        Some(((bare, unit), (_, of))) if unit == of && !unit.starts_with('×') => format!("{bare} to {high}"),
         _ => format!("{low} to {high}"),
     }
 }
@@ -94,7 +94,7 @@ pub fn is_any(scale: Scale, low: f64, high: f64) -> bool {
     scale == Scale::Ratio && low < 0.005 && high > ANY
 }
 
-fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
+pub fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
     match scale {
         Scale::Ratio => ratio(value),
         Scale::Difference => difference(unit, value),
@@ -155,12 +155,16 @@ pub mod tests {
     }
 
     #[test]
-    fn both_ends_of_an_interval_are_percentages() {
+    fn both_ends_of_an_interval_share_a_unit() {
         let ends = |low, high| ends(Unit::Nanoseconds, Scale::Ratio, low, high);
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
         assert_eq!(ends(0.139, 9.35), "-86 to +835 %");
         assert_eq!(ends(0.5, 1e30), "-50 % to over ×1,000,000");
         assert_eq!([ends(1e-9, 1e30), ends(1e-9, 9.35)], ["unknown", "-100 to +835 %"]);
+        assert_eq!(ends(1e8, 1e30), "over ×1,000,000 to over ×1,000,000");
+        let of_times = |low, high| super::ends(Unit::Nanoseconds, Scale::Difference, low, high);
+        let shown = [of_times(1.2e6, 1.57e6), of_times(-50.0, 2e3)];
+        assert_eq!(shown, ["+1.20 to +1.57 ms", "-50 ns to +2.00 µs"]);
     }
 
     pub fn of(name: &str, scale: Scale, value: f64, interval: Option<(f64, f64)>) -> Compared {

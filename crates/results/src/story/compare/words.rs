@@ -15,10 +15,13 @@ const MOST_ANSWERED: usize = 2;
 
 pub const NO_CHANGE: &str = "No significant change";
 
-/// The worst outcome of the main quantities.
+/// The worst outcome of the main quantities. Times are not better where messages were dropped instead.
 pub fn overall(comparison: &Comparison) -> Option<Outcome> {
     let has = |outcome: &Outcome| comparison.quantities.iter().any(|q| q.main && q.outcome == *outcome);
-    [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].into_iter().find(has)
+    match [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].into_iter().find(has) {
+        Some(Outcome::Better) if comparison.b_dropped => Some(Outcome::CannotTell),
+        worst => worst,
+    }
 }
 
 /// The answer in one sentence, without its end. Its first part has no word for the outcome: the label before it is
@@ -36,6 +39,9 @@ pub fn answer(comparison: &Comparison) -> String {
     let inconclusive: Vec<&Compared> = main(Outcome::CannotTell).collect();
     match (changed(Outcome::Worse), changed(Outcome::Better)) {
         (Some(worse), Some(better)) => format!("{worse}; better: {better}"),
+        (None, Some(better)) if comparison.b_dropped => {
+            format!("better: {better}, but B dropped more packets")
+        }
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) if comparison.quantities.is_empty() => {
             "A and B have no usable quantity in common".to_owned()

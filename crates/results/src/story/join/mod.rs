@@ -5,9 +5,7 @@ mod ways;
 use crate::page::{Axis, Chart, Look, Page, Series, Table};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
-use netfathom_model::record::{
-    CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
-};
+use netfathom_model::record::{ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind};
 
 use super::{Body, Story, curves, number, place::Site};
 
@@ -188,12 +186,13 @@ fn captures(page: &mut Page, result: &JoinResult) {
     if result.captures.is_empty() {
         page.text("n/a: none was read");
     }
-    for capture in &result.captures {
-        draw_capture(page, capture, result);
+    for place in 0..result.captures.len() {
+        draw_capture(page, place, result);
     }
 }
 
-fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
+fn draw_capture(page: &mut Page, place: usize, result: &JoinResult) {
+    let c = &result.captures[place];
     let links = if c.links.is_empty() { "no link type".into() } else { c.links.join(", ") };
     page.bullet(&format!("{}: {}; {links}", c.name, c.format));
     ways::steps(&c.steps_ns).iter().for_each(|steps| page.detail(steps));
@@ -213,6 +212,7 @@ fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
     if c.kinds.iter().all(|k| k.kind != PacketKind::Joined || k.count == 0) {
         page.detail("no packet of it was a message of a log");
     }
+    ways::out_of_order(result, place).for_each(|order| page.detail(&order));
     if c.backwards > 0 {
         page.detail(&format!(
             "{} packets have a time before that of their predecessor",
@@ -263,16 +263,11 @@ fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
     page.detail(&format!("{} messages; clock: {}", number::count(l.messages), l.clock));
     ways::steps(&[l.step_ns]).iter().for_each(|steps| page.detail(steps));
     for (i, capture) in result.captures.iter().enumerate() {
-        let of = |counts: &[u64]| counts.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
-        page.detail(&format!(
-            "missing in {}: {}; out of order: {}",
-            capture.name,
-            of(&l.missing),
-            of(&l.reordered)
-        ));
+        let missing = l.missing.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
+        page.detail(&format!("missing in {}: {missing}", capture.name));
     }
     if l.unusable > 0 {
-        page.detail(&format!("{} records of it are unusable", number::count(l.unusable)));
+        page.detail(&format!("repeated records, left out: {}", number::count(l.unusable)));
     }
     damage(page, &l.damage);
 }

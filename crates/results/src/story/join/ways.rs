@@ -60,6 +60,15 @@ pub(super) fn steps(steps_ns: &[u32]) -> Option<String> {
     is_coarse.then(|| format!("times in steps of {steps}; half a step was added to each"))
 }
 
+/// How many messages of each log a capture has out of order; nothing of a log in order.
+pub(super) fn out_of_order(result: &JoinResult, capture: usize) -> impl Iterator<Item = String> + '_ {
+    let of_log = move |log: &LogFile| {
+        let n = log.reordered.get(capture).copied().filter(|n| *n > 0)?;
+        Some(format!("messages of {} out of order: {}", log.name, print::count(n)))
+    };
+    result.logs.iter().filter_map(of_log)
+}
+
 /// Where a message's number lies.
 pub(super) fn numbering(plan: &JoinPlan) -> String {
     match plan.numbering {

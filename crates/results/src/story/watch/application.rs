@@ -4,7 +4,6 @@ use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{Distribution, WatchResult};
 
 use super::way::totals;
-use super::who;
 use crate::story::number;
 
 /// From this part of the application's own time on, the answers of others explain it. Where one watched program asks
@@ -13,6 +12,12 @@ const MUCH: f64 = 0.7;
 
 /// From this part of the time to an answer on, the path may be why it is late.
 const LATE: f64 = 0.5;
+
+/// Its mean time in the first line. Programs of a whole host have no common one.
+pub(super) fn answer(result: &WatchResult) -> Option<String> {
+    let own = times(result.application.as_ref()).filter(|_| result.plan.target != WatchTarget::All);
+    own.map(|own| format!("application {}", number::mean(own.mean_ns)))
+}
 
 /// Such as `from its read to its answer the application takes 44.6 µs, p99 162 µs`, or what it waits for others, with what to
 /// do where that is most.
@@ -25,25 +30,25 @@ pub(super) fn remark(result: &WatchResult, is_most: bool) -> Option<String> {
 }
 
 fn server(result: &WatchResult, own: &Distribution, is_most: bool) -> String {
-    let advice = if is_most { advice(&who::pid(result)) } else { String::new() };
+    let advice = if is_most { advice(&result.pid_argument()) } else { String::new() };
     format!("from its read to its answer the application takes {}{advice}", mean_and_tail(own))
 }
 
 fn advice(pid: &str) -> String {
     format!(
-        ", longer than its messages take: find out what it computes (`perf top -p {pid}`) or waits for (`strace -f -T -p {pid}`)"
+        ", longer than its messages take: find out what it computes (`perf top -p {pid}`) or waits for (`strace -f -T -p {pid}`; pages read from disk: `ps -o maj_flt -p {pid}`)"
     )
 }
 
-/// Such as `it waits 5.20 ms, p99 6.10 ms, for answers to what it asks others; its own take 5.31 ms`.
+/// Such as `it answers after 5.31 ms, and those that it asks meanwhile after 5.20 ms, p99 6.10 ms`.
 fn proxy(result: &WatchResult, answers: &Distribution, own: &Distribution, is_most: bool) -> String {
     let (waits, own) = (mean_and_tail(answers), number::mean(own.mean_ns));
     let advice = match (is_most, result.plan.sums_sockets()) {
         (false, _) => "",
-        (true, false) => ": watch those that it asks (--sockets lists peers)",
-        (true, true) => ": watch those that it asks",
+        (true, false) => ": watch these (--sockets lists peers)",
+        (true, true) => ": watch these",
     };
-    format!("it waits {waits}, for answers to what it asks others; its own take {own}{advice}")
+    format!("it answers after {own}, and those that it asks meanwhile after {waits}{advice}")
 }
 
 /// Such as `its requests are answered after 5.13 ms, p99 5.60 ms; receiving a message takes 0.353 % of that`.
@@ -58,10 +63,11 @@ fn client(result: &WatchResult, answers: &Distribution, is_most: bool) -> String
     format!("its requests are answered after {}; {way} {part} of that{advice}", mean_and_tail(answers))
 }
 
-/// An acknowledgment takes a round trip, or comes with the answer.
+/// An acknowledgment takes a round trip, or comes with the answer. Within this host there is no path.
 fn where_to_look(result: &WatchResult, answers: &Distribution) -> String {
     let acknowledged = times(result.send.as_ref().map(|send| &send.acknowledged));
-    match acknowledged.filter(|times| times.mean_ns > LATE * answers.mean_ns) {
+    let is_late = |times: &&Distribution| times.mean_ns > LATE * answers.mean_ns && !result.same_host;
+    match acknowledged.filter(is_late) {
         Some(times) => format!(
             ", their acknowledgments take {}: if `ping` shows as long a round trip it is the path; otherwise watch the server",
             number::mean(times.mean_ns)

@@ -5,7 +5,7 @@ use netfathom_model::record::WatchResult;
 use crate::story::number;
 
 /// A smaller part of either changes no mean by much.
-const LEAST: f64 = 0.01;
+pub(super) const LEAST: f64 = 0.01;
 
 /// Such as `40.0 % of received messages are UDP, the others TCP: the times are of both`.
 pub(super) fn remark(result: &WatchResult) -> Option<String> {

@@ -13,36 +13,23 @@ use crate::story::number;
 /// Beyond these the record has more.
 const MOST_ROWS: usize = 5;
 
-/// `3 messages took 10 ms or longer, the longest 41.2 ms: blocked 97.1 %`
+/// `10 messages and 3 answers of the application took 10.0 ms or longer, the longest 41.2 ms: blocked 97.1 %`. The longest is
+/// missing where none was kept.
 pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
-    let beyond = named(bound?);
-    let by_netfathom = slow.by_netfathom.saturating_sub(slow.applications_by_netfathom);
-    Some(taken(slow.seen_messages(), "message", &beyond, longest(slow, false), by_netfathom))
-}
-
-/// `2 answers took 500 ms or longer from the application's read, the longest 1.70 s: blocked 99.8 %`
-pub(super) fn answers(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
-    let (count, by_netfathom) = (slow.seen_answers(), slow.applications_by_netfathom);
-    let beyond = format!("{} from the application's read", named(bound?));
-    (count.max(by_netfathom) > 0).then(|| taken(count, "answer", &beyond, longest(slow, true), by_netfathom))
-}
-
-/// `longest` is missing where the record has the latest others alone.
-fn taken(count: u64, what: &str, beyond: &str, longest: Option<&SlowMessage>, by_netfathom: u64) -> String {
-    let without = without(count, by_netfathom);
-    if count == 0 {
-        return format!("no {what} took {beyond}{without}");
-    }
+    let longest = slow.messages.iter().max_by_key(|message| message.total_ns());
     let longest = longest.map_or_else(String::new, |longest| {
         let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
         format!(", the longest {}: {}{held}", number::time(longest.total_ns()), largest(longest))
     });
-    format!("{} took {beyond}{longest}{without}", counted(count, what))
+    Some(format!("{} took {}{longest}{}", taken(slow), named(bound?), without(slow)))
 }
 
-fn longest(slow: &WatchSlow, application: bool) -> Option<&SlowMessage> {
-    let those = slow.messages.iter().filter(|message| message.application == application);
-    those.max_by_key(|message| message.total_ns())
+fn taken(slow: &WatchSlow) -> String {
+    let (messages, answers) = (slow.seen_messages(), slow.seen_answers());
+    let messages = (messages > 0).then(|| counted(messages, "message"));
+    let answers = (answers > 0).then(|| format!("{} of the application", counted(answers, "answer")));
+    let both: Vec<String> = messages.into_iter().chain(answers).collect();
+    if both.is_empty() { "no message".into() } else { both.join(" and ") }
 }
 
 /// `the application itself took up to 41.2 ms`: where no such time was kept.
@@ -56,11 +43,11 @@ pub(super) fn of_application(bound: Option<SlowBound>, application: Option<&Dist
     })
 }
 
-fn without(count: u64, by_netfathom: u64) -> String {
-    match by_netfathom {
+fn without(slow: &WatchSlow) -> String {
+    match slow.by_netfathom {
         0 => String::new(),
         n => {
-            let but = if count == 0 { ", except" } else { "; besides" };
+            let but = if slow.seen() == 0 { ", except" } else { "; besides" };
             format!("{but} {} while netfathom itself held the CPU", number::count(n))
         }
     }
@@ -77,12 +64,13 @@ pub(super) fn named(bound: SlowBound) -> String {
 }
 
 fn largest(message: &SlowMessage) -> String {
-    let none = if message.application { "unknown" } else { "no stage" };
+    let none = if message.application { "application" } else { "no stage" };
     let Some(most) = message.most() else { return none.into() };
+    let application = if message.application { "application: " } else { "" };
     let share = most.sum_ns as f64 / (message.total_ns() as f64).max(1.0);
     let is_stopped = most.stage == WatchStage::Blocked && message.stopped_ns > most.sum_ns.unsigned_abs() / 2;
     let stopped = if is_stopped { " (stopped)" } else { "" };
-    format!("{} {}{stopped}", message.named(most.stage), number::percent(share))
+    format!("{application}{} {}{stopped}", message.named(most.stage), number::percent(share))
 }
 
 pub(super) fn slow(page: &mut Page, result: &WatchResult) {
@@ -96,7 +84,7 @@ pub(super) fn slow(page: &mut Page, result: &WatchResult) {
     page.main("Slow messages, the longest first");
     page.table(table(slow, &messages[..messages.len().min(MOST_ROWS)], is_alone));
     page.note(&kept(slow));
-    if let Some(longest) = longest(slow, false) {
+    if let Some(longest) = messages.iter().find(|message| !message.application) {
         way::waterfall_of(page, longest);
     }
 }
@@ -111,16 +99,11 @@ fn kept(slow: &WatchSlow) -> String {
     format!("the record has the last {kept} of {seen}; netfathom export --to perfetto draws them{lost}")
 }
 
-/// Below that part of its time it does not matter who had the CPU.
-const LEAST_WAITED: f64 = 0.1;
-
 /// Who had the CPU since the message came, and what of the wait for it that leaves: `redis-benchmark (7) 174 µs; 3.87 ms
-/// unknown`.
+/// unknown`. It explains the wait for a CPU alone, not why another stage is longer.
 fn held(message: &SlowMessage) -> Option<String> {
+    message.most().filter(|most| most.stage == WatchStage::Runqueue && most.sum_ns > 0)?;
     let (waited_ns, unknown_ns) = (message.waited_ns(), message.unknown_ns());
-    if waited_ns == 0 || (waited_ns as f64) < LEAST_WAITED * message.total_ns() as f64 {
-        return None;
-    }
     let time = |ns: u64| number::time(ns.cast_signed());
     let most = message.holder().map(|(by, ns)| {
         let by = match by.first {
@@ -142,9 +125,7 @@ fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
         let peer = end_named(message.peer.as_deref(), message.local.as_deref());
-        let what = if message.application { "application: " } else { "" };
-        let what = format!("{what}{}", largest(message));
-        let mut cells = vec![what, number::time(message.total_ns()), number::seconds(at), peer];
+        let mut cells = vec![largest(message), number::time(message.total_ns()), number::seconds(at), peer];
         cells.extend((!is_alone).then(|| message.direction.name().to_owned()));
         table.row_open(cells, &held(message).unwrap_or_default());
     }
@@ -176,24 +157,21 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_messages_have_a_remark_each() {
+    fn the_longest_is_of_messages_and_answers() {
         let mut slow = WatchSlow::default();
         let bound = Some(SlowBound::Time(500));
         slow.extend(vec![message(WatchStage::Read, 0)]);
-        assert_eq!(answers(&slow, bound), None);
+        let words = |slow: &WatchSlow| remark(slow, bound).unwrap();
+        assert_eq!(words(&slow), "1 message took 500 ns or longer, the longest 1.00 µs: read 100 %");
         let answer = SlowMessage { application: true, end_ns: 3000, ..message(WatchStage::Sockqueue, 0) };
         slow.extend(vec![answer.clone()]);
-        let of_messages = remark(&slow, bound).unwrap();
-        assert!(of_messages.starts_with("1 message took 500 ns or longer, the longest 1.00 µs"));
-        let words = answers(&slow, bound).unwrap();
-        assert!(words.starts_with("1 answer took 500 ns or longer from the application's read"), "{words}");
-        assert!(words.ends_with("the longest 2.00 µs: ran 50.0 %"), "{words}");
-        slow.extend(vec![answer.clone(); WatchSlow::MOST]);
-        assert_eq!(remark(&slow, bound).unwrap(), "1 message took 500 ns or longer");
+        let longest = "took 500 ns or longer, the longest 2.00 µs: application: ran 50.0 %";
+        assert_eq!(words(&slow), format!("1 message and 1 answer of the application {longest}"));
         (slow.lost, slow.applications_lost) = (5, 3);
-        assert_eq!(remark(&slow, bound).unwrap(), "3 messages took 500 ns or longer");
-        assert!(answers(&slow, bound).unwrap().starts_with("260 answers took"), "{slow:?}");
-        assert_eq!(largest(&SlowMessage { stages: Vec::new(), ..answer }), "unknown");
+        assert_eq!(words(&slow), format!("3 messages and 4 answers of the application {longest}"));
+        let alone = WatchSlow { applications: slow.kept, applications_lost: slow.lost, ..slow };
+        assert_eq!(words(&alone), format!("7 answers of the application {longest}"));
+        assert_eq!(largest(&SlowMessage { stages: Vec::new(), ..answer }), "application");
     }
 
     #[test]
@@ -208,6 +186,16 @@ mod tests {
     fn a_used_up_quota_is_named_as_who_had_the_cpu() {
         let message = SlowMessage { throttled_ns: 990, ..message(WatchStage::Runqueue, 0) };
         assert_eq!(held(&message).as_deref(), Some("the CPU quota of its cgroup 990 ns"));
+    }
+
+    #[test]
+    fn who_had_the_cpu_stands_beside_a_wait_for_it_alone() {
+        let named = |waited_ns, queued_ns| {
+            let sum = |stage, sum_ns| WatchedSum { stage, sum_ns };
+            let stages = vec![sum(WatchStage::Runqueue, waited_ns), sum(WatchStage::Sockqueue, queued_ns)];
+            held(&SlowMessage { stages, throttled_ns: 170, ..message(WatchStage::Read, 0) }).is_some()
+        };
+        assert_eq!([named(600, 400), named(170, 830)], [true, false]);
     }
 
     #[test]
@@ -248,12 +236,6 @@ mod tests {
         assert_eq!(
             words(2),
             "no message took 10.0 ms or longer, except 2 while netfathom itself held the CPU"
-        );
-        let slow = WatchSlow { by_netfathom: 3, applications_by_netfathom: 1, ..WatchSlow::default() };
-        assert!(remark(&slow, bound).unwrap().contains(", except 2 while netfathom"));
-        assert_eq!(
-            answers(&slow, bound).unwrap(),
-            "no answer took 10.0 ms or longer from the application's read, except 1 while netfathom itself held the CPU"
         );
     }
 }

@@ -110,8 +110,8 @@ impl Way<'_> {
         self.stages.iter().filter(|stage| stage.times.n > 0)
     }
 
-    /// With another way beside it, the short view has no room for all notes.
-    pub fn stages(&self, page: &mut Page, beside: bool) {
+    /// On a long page, the short view has no room for all notes.
+    pub fn stages(&self, page: &mut Page, is_long: bool) {
         page.main(&match self.direction {
             Direction::Rx => format!("Receive (rx): {} to application", self.from),
             Direction::Tx if self.from == CALL => "Send (tx): application to device".into(),
@@ -139,7 +139,7 @@ impl Way<'_> {
             let mark = name.trim_start_matches(char::is_alphabetic).trim_start();
             page.note(&format!("{mark} not part of the total: {note}"));
         }
-        if beside {
+        if is_long {
             page.rest();
         }
         if self.passed().any(|stage| stage.times.n < self.total.n) {

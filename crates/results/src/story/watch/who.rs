@@ -20,12 +20,6 @@ pub(super) fn name(result: &WatchResult) -> String {
     }
 }
 
-/// For a command, where it is one.
-pub(super) fn pid(result: &WatchResult) -> String {
-    let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
-    process.map_or_else(|| "PID".to_owned(), |of| of.pid.to_string())
-}
-
 /// The name with the most messages first. How many the others are is known of the first names alone.
 fn several(result: &WatchResult) -> String {
     let mut named = result.processes.iter().filter(|of| of.name.is_some());

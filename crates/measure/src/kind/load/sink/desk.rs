@@ -87,7 +87,9 @@ struct Served {
     cpu_ns: u64,
     /// Datagrams of the last receive call.
     batch: u32,
-    /// When the first messages came, and the last.
+    /// Whether one of these was a message that had not come before.
+    has_new: bool,
+    /// When the first messages came, and the last, without duplicates.
     came: Option<(Instant, Instant)>,
 }
 
@@ -159,6 +161,7 @@ impl Desk {
             drops_before: drops(&self.socket)?.into(),
             cpu_ns: 0,
             batch: 0,
+            has_new: false,
             came: None,
         };
         self.state.lock().served.insert(sender.flow, served);
@@ -197,7 +200,9 @@ impl DeskState {
         let all = u64::from(self.served.values().map(|served| served.batch).sum::<u32>());
         for served in self.served.values_mut().filter(|served| served.batch > 0) {
             served.cpu_ns += cpu_ns * u64::from(std::mem::take(&mut served.batch)) / all;
-            served.came = Some((served.came.map_or(now, |came| came.0), now));
+            if std::mem::take(&mut served.has_new) {
+                served.came = Some((served.came.map_or(now, |came| came.0), now));
+            }
         }
     }
 
@@ -218,6 +223,7 @@ impl DeskState {
         if let Some(served) = owner {
             served.batch += 1;
             let new = served.tally.take(datagram.payload, datagram.truncated);
+            served.has_new |= new.is_some();
             if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from)
                 && self.echoes.may(monotonic_ns)
             {
@@ -262,5 +268,31 @@ mod tests {
         assert_eq!(sent(begin_ns + 60_000_000_000), 500);
         let mut none = Echoes::new(0.0);
         assert_eq!((0..100).filter(|_| none.may(|| begin_ns)).count(), 0);
+    }
+
+    #[test]
+    fn a_duplicate_is_not_the_last_message() {
+        let served = Served {
+            peer: [127, 0, 0, 1].into(),
+            tally: Tally::new(5, 1, 10),
+            echo: None,
+            log: None,
+            drops_before: 0,
+            cpu_ns: 0,
+            batch: 0,
+            has_new: false,
+            came: None,
+        };
+        let mut state = DeskState { served: BTreeMap::from([(5, served)]), ..DeskState::default() };
+        let mut came_with = |sequence| {
+            let mut payload = [0; 64];
+            Header { flow: 5, sequence, intended_ns: 1, sent_ns: 2 }.write(&mut payload);
+            state.take(&ReceivedDatagram { payload: &payload, truncated: false, from: None });
+            state.charge(0);
+            state.served[&5].came
+        };
+        let last = came_with(1);
+        assert_eq!(came_with(1), last);
+        assert_ne!(came_with(0), last);
     }
 }

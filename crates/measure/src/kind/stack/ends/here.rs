@@ -40,7 +40,7 @@ impl Here {
                 (senders, readers.swap_remove(0))
             }
         };
-        senders.iter().try_for_each(|sender| warm_up(sender, &reader))?;
+        senders.iter().try_for_each(|sender| warm_up(sender, &reader, task.plan.transport))?;
         reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
         Ok(Self { flow: draw_flow()?, senders, reader })
     }

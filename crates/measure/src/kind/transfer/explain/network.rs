@@ -73,7 +73,7 @@ fn paced(pace: f64, facts: &Facts) -> Reason {
         cause: Cause::Pace,
         share: waits.min(1.0 - facts.standard),
         text: "it goes no faster than --pace permits".into(),
-        evidence: vec![format!("--pace is {}, and {} went", rate(pace), rate(facts.bytes_per_s))],
+        evidence: vec![format!("--pace is {}; {}", rate(pace), acknowledged(facts))],
         remedy: "raise --pace, or leave it out".into(),
     }
 }
@@ -119,10 +119,15 @@ fn again(facts: &Facts) -> String {
     format!("{} segments went again, {:.2} % of all", facts.retransmits, 100.0 * facts.lost)
 }
 
+/// Another rate than that of the answer, which counts what was written.
+fn acknowledged(facts: &Facts) -> String {
+    format!("{} was acknowledged between the first sample and the last", rate(facts.bytes_per_s))
+}
+
 fn path(facts: &Facts, share: f64) -> Reason {
     let mut evidence = vec![
         format!("{} of the time there was more to send than the path took", percent(share)),
-        format!("it carried {}", rate(facts.bytes_per_s)),
+        acknowledged(facts),
         format!("a round trip takes {} at least, and {} here", ms(facts.min_rtt_us), ms(facts.rtt_us)),
         again(facts),
     ];

@@ -1,11 +1,13 @@
 //! Who had the CPU that the reader waited for.
 
+use std::collections::BTreeSet;
+
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
 use netfathom_model::record::{Held, Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
 use netfathom_sys::process;
-use netfathom_sys::socket::tcp_clients;
+use netfathom_sys::socket::{local_inodes, tcp_clients};
 
 use super::{FEWEST, MUCH, Words};
 use crate::ground::environment::cgroup::raise_quota;
@@ -90,20 +92,30 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<Words> {
 
 /// Whether it has a connection to a port of that number, on whichever host, as far as it still runs.
 fn is_client(by: &Holder, result: &WatchResult) -> bool {
-    let (Holder::Process { pid, .. }, WatchTarget::Port(port)) = (by, &result.plan.target) else {
-        return false;
-    };
-    let clients = tcp_clients(&pid.to_string(), *port);
-    process::sockets(*pid).is_ok_and(|all| all.iter().any(|(inode, _)| clients.contains(inode)))
+    matches!(by, Holder::Process { pid, .. } if has_socket(*pid, result, tcp_clients))
 }
 
-/// Whether processes of this name are the application: those that are known to be had most of the time of that name.
+/// Whether it still runs, and has one of these sockets of the watched port.
+fn has_socket(pid: u32, result: &WatchResult, of_port: fn(&str, u16) -> BTreeSet<u64>) -> bool {
+    let WatchTarget::Port(port) = result.plan.target else { return false };
+    let own = process::sockets(pid).unwrap_or_default();
+    // The table may be long, and most that had a CPU have no socket.
+    if own.is_empty() {
+        return false;
+    }
+    let meant = of_port(&pid.to_string(), port);
+    own.iter().any(|(inode, _)| meant.contains(inode))
+}
+
+/// Whether processes of this name are the application: those that are known to be had most of the time of that name. Programs see
+/// few of the processes that a server forks; each has a socket of the watched port.
 fn is_application(name: &str, result: &WatchResult) -> bool {
     let of_name = |held: &&Held| matches!(&held.by, Holder::Process { name: of, .. } if of == name);
     // All processes of the name are watched, or the target is refused.
     let all_are = matches!(result.plan.target, WatchTarget::Name(_))
         && result.reader.as_ref().is_some_and(|of| of.name == name);
-    let is_known = |by: &Holder| matches!(by, Holder::Process { pid, .. } if result.is_used_by(*pid));
+    let serves = |pid| result.is_used_by(pid) || has_socket(pid, result, local_inodes);
+    let is_known = |by: &Holder| matches!(by, Holder::Process { pid, .. } if serves(*pid));
     let held = result.waits.holders.iter().filter(of_name);
     let (known_ns, all_ns) = held.fold((0u64, 0u64), |(known, all), held| {
         let own_ns = if is_known(&held.by) { held.ns } else { 0 };
@@ -149,26 +161,43 @@ pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::OwnedFd;
+    use std::process::{Command, Stdio};
 
     use netfathom_model::record::{CpuWaits, WatchStage};
 
     use super::super::tests::result;
     use super::*;
 
+    /// What to do about a process that has this socket alone, where that port is watched.
+    fn remedy(port: u16, socket: impl Into<OwnedFd>) -> String {
+        let mut holder = Command::new("sleep").arg("60").stdin(Stdio::from(socket.into())).spawn().unwrap();
+        let mut result = result(WatchStage::Runqueue, 20_000, 10, 10_000);
+        result.plan.target = WatchTarget::Port(port);
+        let by = Holder::Process { name: "holder".into(), pid: holder.id(), cgroup: None };
+        result.waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 60 }] };
+        let remedy = runqueue(&result).unwrap().2;
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        remedy
+    }
+
     #[test]
-    fn a_client_that_waits_for_each_answer_stays_where_it_is() {
+    fn a_process_is_known_by_its_sockets_of_the_watched_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
-        let remedy = || {
-            let mut result = result(WatchStage::Runqueue, 20_000, 10, 10_000);
-            result.plan.target = WatchTarget::Port(at.port());
-            let by = Holder::Process { name: "client".into(), pid: std::process::id(), cgroup: None };
-            result.waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 60 }] };
-            runqueue(&result).unwrap().2
-        };
-        assert!(remedy().starts_with("move client "), "{}", remedy());
-        let _client = TcpStream::connect(at).unwrap();
-        assert!(remedy().starts_with("leave client (pid "), "{}", remedy());
+        let client = TcpStream::connect(at).unwrap();
+        let client = remedy(at.port(), client);
+        assert!(client.starts_with("leave holder (pid "), "a client that waits for each answer: {client}");
+        // As of a server that forks for each connection.
+        let accepted = remedy(at.port(), listener.accept().unwrap().0);
+        assert!(accepted.starts_with("give the application more CPUs"), "{accepted}");
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = udp.local_addr().unwrap().port();
+        let datagrams = remedy(port, udp);
+        assert!(datagrams.starts_with("give the application more CPUs"), "{datagrams}");
+        let other = remedy(at.port(), TcpListener::bind("127.0.0.1:0").unwrap());
+        assert!(other.starts_with("move holder "), "{other}");
     }
 }

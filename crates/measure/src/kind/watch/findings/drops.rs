@@ -5,7 +5,7 @@ use netfathom_model::print;
 use netfathom_model::record::{WatchDrop, WatchResult};
 use netfathom_model::verdict::Finding;
 
-use super::FEWEST;
+use super::{FEWEST, seen};
 
 /// Packets for each message, from which on drops are worth a word; fewer stand in the account alone.
 const LEAST_DROPPED: f64 = 0.001;
@@ -65,8 +65,7 @@ pub(in crate::kind::watch) fn dropped(result: &WatchResult) -> impl Iterator<Ite
     let explained = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
     let (full, mut others): (Vec<_>, Vec<_>) = explained.partition(|drop| drop.reason == OVERFLOW);
     let packets = others.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-    let seen = result.account.seen + result.send.as_ref().map_or(0, |send| send.account.seen);
-    if packets < FEWEST || (packets as f64) < LEAST_DROPPED * seen as f64 {
+    if packets < FEWEST || (packets as f64) < LEAST_DROPPED * seen(result) as f64 {
         others.clear();
     }
     [full, others].into_iter().filter_map(move |drops| finding(result, &drops))

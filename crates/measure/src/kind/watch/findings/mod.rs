@@ -1,5 +1,5 @@
-//! What takes much of the time, why, and what to do: in the words of `ttcp --explain`. `cpu`, `drops`, `sending` and `unread`
-//! have those of one subject, `run` those of the whole run.
+//! What takes much of the time, why, and what to do: in the words of `ttcp --explain`. `blocked`, `cpu`, `drops`, `faults`,
+//! `sending` and `unread` have those of one subject, `run` those of the whole run.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -11,8 +11,10 @@ use netfathom_model::verdict::Finding;
 
 use super::judge::MOST_UNTIMED;
 
+mod blocked;
 mod cpu;
 pub(super) mod drops;
+pub(super) mod faults;
 mod run;
 mod sending;
 #[cfg(test)]
@@ -31,8 +33,9 @@ const LOST: f64 = 0.05;
 const A_THREAD_EACH: f64 = 0.3;
 /// A reader that takes this part of the datagrams before they are stamped is awake when they come.
 const POLLS: f64 = 0.05;
-/// A wait below this part of a message's time in the longer direction is not worth a word.
-const TRIFLE: f64 = 0.01;
+/// A wait below this part of the longest of these mean times is not worth a word: to receive, to send, and until an answer. Without
+/// it, what a user waits for is as long as before.
+const TRIFLE: f64 = 0.05;
 
 /// What is seen, its cause, its remedy.
 type Words = (&'static str, String, String);
@@ -59,8 +62,17 @@ fn times(stages: &[WatchedStage], of: WatchStage) -> Option<&Distribution> {
 
 /// The least mean time of a message that is more than a trifle.
 fn least_ns(result: &WatchResult) -> f64 {
-    let totals = iter::once(&result.total).chain(result.send.iter().map(|send| &send.total));
-    TRIFLE * totals.filter(|total| total.n >= FEWEST).map(|total| total.mean_ns).fold(0.0, f64::max)
+    let ways = iter::once(&result.total).chain(result.send.iter().map(|send| &send.total));
+    // Programs of a whole host have no common time.
+    let is_one = result.plan.target != WatchTarget::All;
+    let answers = [&result.application, &result.answer].into_iter().flatten().filter(|_| is_one);
+    let long = ways.chain(answers).filter(|times| times.n >= FEWEST);
+    TRIFLE * long.map(|times| times.mean_ns).fold(0.0, f64::max)
+}
+
+/// Messages of both directions.
+fn seen(result: &WatchResult) -> u64 {
+    result.account.seen + result.send.as_ref().map_or(0, |send| send.account.seen)
 }
 
 /// The direction of a stage: its total, its stages, and what they are of.
@@ -93,7 +105,7 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
     let (pid, of) = match process {
         Some(process) => (process.pid.to_string(), String::new()),
-        None => longest(result, stage).unwrap_or_else(|| ("PID".into(), String::new())),
+        None => longest(result, stage).unwrap_or_else(|| (result.pid_argument(), String::new())),
     };
     let remedy = remedy.replace("-p PID", &format!("-p {pid}"));
     Some((mean_ns, Finding { seen: seen.into(), cause, evidence: evidence + &of, remedy }))
@@ -131,7 +143,7 @@ fn text(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Optio
     let (seen, cause, remedy) = match stage {
         WatchStage::Runqueue => return cpu::runqueue(result),
         WatchStage::Nagle => return Some(sending::nagle(result)),
-        WatchStage::Blocked => return Some(blocked(result)),
+        WatchStage::Blocked => return Some(blocked::blocked(result)),
         WatchStage::Sockqueue => return sockqueue(result),
         WatchStage::Lock => (
             "messages wait as a system call has their socket",
@@ -160,27 +172,6 @@ fn text(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Optio
         _ => return None,
     };
     Some((seen, cause.into(), remedy.into()))
-}
-
-fn blocked(result: &WatchResult) -> Words {
-    let blocked_ns = times(&result.stages, WatchStage::Blocked).map_or(0, |times| times.sum_ns) as f64;
-    let stopped_ns = result.account.stopped_ns as f64;
-    let stopped = format!("{} of {} blocked", print::time(stopped_ns), print::time(blocked_ns));
-    let by = "a signal (SIGSTOP) or a debugger stopped";
-    if 2.0 * stopped_ns > blocked_ns {
-        return (
-            "messages wait while their reader is stopped",
-            format!("{by} its thread: {stopped}, all messages together"),
-            "find out what sends the signal (`strace -f -e trace=none -p PID`), or detach the debugger"
-                .into(),
-        );
-    }
-    let besides = if stopped_ns > 0.0 { format!("; for {stopped}, {by} it") } else { String::new() };
-    (
-        "messages wait while their reader sleeps on something else",
-        format!("between two reads its thread slept: a timer (sleep), a disk, a lock or another process{besides}"),
-        "if it does not sleep on purpose, find out on what (`strace -f -T -p PID`); a thread that only reads ends the wait".into(),
-    )
 }
 
 fn sockqueue(result: &WatchResult) -> Option<Words> {

@@ -216,6 +216,6 @@ mod tests {
             findings(&both, None).len()
         };
         // Sending takes 10 ms.
-        assert_eq!([99, 101].map(|us| seen(us * US)), [1, 2]);
+        assert_eq!([499, 501].map(|us| seen(us * US)), [1, 2]);
     }
 }

@@ -99,6 +99,37 @@ fn a_reader_is_stopped_if_that_is_most_of_blocked() {
     assert!(none.cause.ends_with("another process"), "{none:?}");
 }
 
+#[test]
+fn threads_that_share_sockets_are_to_be_more_first() {
+    let remedy = |threads| {
+        let mut result = result(WatchStage::Blocked, 20 * US, 0, 0);
+        result.account.threads = threads;
+        result.sockets = vec![WatchSocket::default(); 3];
+        only(&result).remedy
+    };
+    let more = "give it more threads or processes";
+    assert!(remedy(2).starts_with(&format!("{more} (threads that read: 2, sockets: 3); if it ")));
+    let each = remedy(3);
+    assert!(each.starts_with("if it does not sleep on purpose, ") && each.contains(more), "{each}");
+}
+
+#[test]
+fn what_takes_a_trifle_of_the_time_until_an_answer_is_no_finding() {
+    let long = || Some(times(FEWEST, 10_000 * US));
+    let found = |sockqueue_us: i64, change: &dyn Fn(&mut WatchResult)| {
+        let mut result = result(WatchStage::Sockqueue, sockqueue_us * US, 0, 0);
+        change(&mut result);
+        findings(&result, None).len()
+    };
+    let own = |of: &mut WatchResult| of.application = long();
+    let others = |of: &mut WatchResult| of.answer = long();
+    assert_eq!([found(499, &own), found(501, &own)], [0, 1]);
+    assert_eq!([found(499, &others), found(501, &others)], [0, 1]);
+    let few = |of: &mut WatchResult| of.application = Some(times(FEWEST - 1, 10_000 * US));
+    let host = |of: &mut WatchResult| (of.application, of.plan.target) = (long(), WatchTarget::All);
+    assert_eq!([found(499, &few), found(499, &host)], [1, 1]);
+}
+
 /// The finding of a closed window, of a receiver that never had a wider one.
 fn closed(target: WatchTarget, receiver: Option<u16>, receiver_window: u64) -> Finding {
     let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
@@ -388,7 +419,7 @@ fn an_application_is_not_moved_away_from_itself() {
 }
 
 #[test]
-fn advice_names_the_process_that_was_seen_nearly_always_or_none() {
+fn advice_names_the_process_that_was_seen_nearly_always_or_all_that_were() {
     let remedy = |pids: &[u32]| {
         let mut result = result(WatchStage::Blocked, 20 * US, 10, 10 * US);
         for &pid in pids {
@@ -399,7 +430,9 @@ fn advice_names_the_process_that_was_seen_nearly_always_or_none() {
     };
     let is_of = |pids: &[u32], pid: &str| assert!(remedy(pids).contains(&format!("-p {pid}`)")), "{pids:?}");
     is_of(&[7], "7");
-    is_of(&[7, 8, 9, 8], "PID");
+    is_of(&[7, 8, 9, 8], "7,8,9");
+    is_of(&[1, 2, 3, 4, 5, 6, 7, 8, 9], "1,2,3,4,5,6,7,8");
+    is_of(&[], "PID");
     is_of(&[7, 8, 8, 8, 8, 8, 8, 8, 8, 8], "8");
 }
 

@@ -109,7 +109,11 @@ fn a_low_pace_leaves_the_queue_empty() {
     let mut paced = plan(Role::Transmit);
     paced.pace_bits_per_s = Some(80_000_000);
     let empty = stream(|_, s| queue(s, 0, 0, 0));
-    assert_eq!(explain(&paced, &empty, &Host::default()).cause, Cause::Pace);
+    let explanation = explain(&paced, &empty, &Host::default());
+    assert_eq!(explanation.cause, Cause::Pace);
+    // It was written at 120 Mb/s.
+    let acknowledged = "80.0 Mb/s was acknowledged";
+    assert!(explanation.evidence.iter().any(|seen| seen.contains(acknowledged)), "{explanation:?}");
     // Nor is it the pace where the program has nothing to send.
     let mut slow = empty;
     slow.calls_took = Some(CallTimes { standard_ns: 190_000_000, ..CallTimes::default() });

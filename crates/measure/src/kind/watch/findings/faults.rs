@@ -1,0 +1,74 @@
+//! Pages that watched processes waited for.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::print;
+use netfathom_model::record::WatchResult;
+use netfathom_model::verdict::Finding;
+use netfathom_sys::process::{self, major_faults, proc_is_ours};
+
+use super::{FEWEST, seen};
+
+/// Faults for each message, from which on they are worth a word.
+const LEAST_FAULTS: f64 = 0.01;
+
+/// Major page faults of each process so far.
+pub(in crate::kind::watch) type Faults = BTreeMap<u32, u64>;
+
+/// Of those that are meant.
+pub(in crate::kind::watch) fn counted(is_meant: impl Fn(u32) -> bool) -> Faults {
+    let all = if proc_is_ours() { process::all().unwrap_or_default() } else { Vec::new() };
+    let meant = all.into_iter().filter(|&pid| is_meant(pid));
+    meant.filter_map(|pid| Some((pid, major_faults(pid)?))).collect()
+}
+
+/// Of the processes that are known to use a watched socket, and still run.
+pub(in crate::kind::watch) fn faults(result: &WatchResult, before: &Faults) -> Option<Finding> {
+    since(result, before, &counted(|pid| result.is_used_by(pid)))
+}
+
+fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding> {
+    let new = |(pid, &n): (&u32, &u64)| (n.saturating_sub(before.get(pid).copied().unwrap_or(0)), *pid);
+    let all: Vec<(u64, u32)> = now.iter().map(new).collect();
+    let faults: u64 = all.iter().map(|of| of.0).sum();
+    let (_, most) = all.into_iter().max()?;
+    (faults >= FEWEST && faults as f64 >= LEAST_FAULTS * seen(result) as f64).then(|| Finding {
+        seen: "threads of the application wait for pages read from disk".into(),
+        cause: "its cgroup or host has too little memory, or it uses these pages for the first time".into(),
+        evidence: format!(
+            "{} major page faults, {} messages; most faults in pid {most}",
+            print::count(faults),
+            print::count(seen(result))
+        ),
+        remedy: format!(
+            "raise memory.max and memory.high of its cgroup, or free memory; `ps -o maj_flt,rss,cgroup -p {most}` shows whether the faults go on"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::WatchStage;
+
+    use super::super::tests;
+    use super::*;
+
+    #[test]
+    fn faults_of_the_run_are_compared_with_its_messages() {
+        let found = |of_first: u64, seen| {
+            let mut result = tests::result(WatchStage::Sockqueue, 20_000, 10, 10_000);
+            result.account.seen = seen;
+            let (before, now) = (Faults::from([(7, 1000)]), Faults::from([(7, 1000 + of_first), (8, 4)]));
+            since(&result, &before, &now)
+        };
+        let enough = found(6, 1000).unwrap();
+        assert_eq!(enough.evidence, "10 major page faults, 1,000 messages; most faults in pid 7");
+        assert_eq!([found(5, 10), found(6, 1001)], [None, None]);
+    }
+
+    #[test]
+    fn faults_are_those_of_the_processes_that_are_meant() {
+        let own = std::process::id();
+        assert_eq!(counted(|pid| pid == own).into_keys().collect::<Vec<_>>(), [own]);
+    }
+}
