@@ -111,10 +111,10 @@ pub struct Joined {
     pub unlogged: u64,
     /// Messages that the log has: joined + `missing`.
     pub messages: u64,
-    /// Records of the log with the number of an earlier one, which counts.
-    pub repeated: u64,
     /// Of those, the ones that the capture has not.
     pub missing: u64,
+    /// Records of the log with the number of an earlier one, which counts.
+    pub repeated: u64,
     /// Joined messages that were captured after one of their flow with a higher number.
     pub reordered: u64,
     /// Messages with a receive time in the log.

@@ -75,7 +75,9 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
     let mut all = Vec::new();
     let mut wrong = None;
     for mut comparison in comparisons {
-        comparison.cautions.splice(..0, taken.notes.iter().cloned());
+        // Packets that B dropped decide how the answer reads.
+        let place = usize::from(comparison.b_dropped);
+        comparison.cautions.splice(place..place, taken.notes.iter().cloned());
         let gates = compare::gates(&comparison, &wanted.thresholds).unwrap_or_else(|error| {
             wrong = Some(error);
             Gates::default()

@@ -15,8 +15,8 @@ const SHORTEST_NS: f64 = 2e9;
 /// Clocks drift less: NTP corrects at most this much, and a quartz is off by less.
 const MOST_DRIFT: f64 = 500e-6;
 
-/// A jump is at least so much, with this many windows before and after it, and this many times what neighboring
-/// minima differ by elsewhere: the shortest times of a stack, or of a path, hardly change like that.
+/// A jump is at least so much, with this many windows before and after it, and over this many times what
+/// neighboring minima differ by elsewhere: the shortest times of a stack, or of a path, hardly change like that.
 const LEAST_JUMP_NS: u64 = 1_000_000;
 const FEWEST_BESIDE: usize = 8;
 const JUMP: u64 = 10;
@@ -61,7 +61,8 @@ pub struct Fit {
     pub jump: Option<Jump>,
 }
 
-/// Where the shortest times change at once, and stay so: a clock was set, or the path is another one.
+/// Where the shortest times change at once, and stay so: a clock was set, the path is another one, or a queue
+/// stays full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jump {
     /// By the capture, from the first message.

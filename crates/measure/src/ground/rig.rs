@@ -206,41 +206,41 @@ fn loopback(family: Family) -> IpAddr {
 /// Sends a few messages that are no trial's own, and reads those that come: a path may lose some. One that is later has no
 /// header, so no trial takes it for its own.
 pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket, transport: Transport) -> Result<(), GroundError> {
-    let send = |_| sender.send(&[0; WARM_UP_BYTES]).err();
-    let refused = (0..WARM_UP_MESSAGES).filter_map(send).fold(None, |first, e| first.or(Some(e)));
-    match (warmed_up(reader, transport).map_err(GroundError::Socket)?, transport) {
-        (0, _) => Err(nothing_came(refused)),
-        (WARM_UP_MESSAGES, _) | (_, Transport::Udp) => Ok(()),
-        // What is left in a stream would be taken for the beginning of the next message.
-        (_, Transport::Tcp) => Err(GroundError::Socket(refused.unwrap_or(io::ErrorKind::TimedOut.into()))),
+    reader.set_read_timeout(Some(LONGEST_WARM_UP)).map_err(GroundError::Socket)?;
+    match transport {
+        Transport::Udp => warm_up_at_once(sender, reader)?,
+        // A small window may have no room for all of them.
+        Transport::Tcp => (0..WARM_UP_MESSAGES).try_for_each(|_| warm_up_once(sender, reader))?,
     }
+    reader.set_read_timeout(None).map_err(GroundError::Socket)
 }
 
-/// How many of the messages came.
-fn warmed_up(reader: &UdpSocket, transport: Transport) -> io::Result<usize> {
-    reader.set_read_timeout(Some(LONGEST_WARM_UP))?;
+fn warm_up_at_once(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError> {
+    let send = |_| sender.send(&[0; WARM_UP_BYTES]).err();
+    let refused = (0..WARM_UP_MESSAGES).filter_map(send).fold(None, |first, e| first.or(Some(e)));
     let mut buffer = [0; WARM_UP_BYTES];
-    let mut came = 0;
-    while came < WARM_UP_MESSAGES {
+    receive_whole(reader, &mut buffer).map_err(|e| nothing_came(refused, e))?;
+    reader.set_read_timeout(Some(LONGEST_GAP)).map_err(GroundError::Socket)?;
+    for _ in 1..WARM_UP_MESSAGES {
         match receive_whole(reader, &mut buffer) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-            outcome => outcome?,
+            outcome => outcome.map_err(GroundError::Socket)?,
         };
-        came += 1;
-        // A stream repairs what is lost, in its own time.
-        if came == 1 && transport == Transport::Udp {
-            reader.set_read_timeout(Some(LONGEST_GAP))?;
-        }
     }
-    reader.set_read_timeout(None)?;
-    Ok(came)
+    Ok(())
+}
+
+fn warm_up_once(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError> {
+    sender.send(&[0; WARM_UP_BYTES]).map_err(GroundError::Socket)?;
+    receive_whole(reader, &mut [0; WARM_UP_BYTES]).map(drop).map_err(|e| nothing_came(None, e))
 }
 
 /// The reader is bound to the port: only a firewall can make it look closed.
-fn nothing_came(refused: Option<io::Error>) -> GroundError {
+fn nothing_came(refused: Option<io::Error>, why: io::Error) -> GroundError {
     match refused {
         Some(e) if e.kind() != io::ErrorKind::ConnectionRefused => GroundError::Socket(e),
-        _ => GroundError::NothingCrosses,
+        _ if why.kind() == io::ErrorKind::WouldBlock => GroundError::NothingCrosses,
+        _ => GroundError::Socket(why),
     }
 }
 

@@ -68,7 +68,10 @@ pub fn account(
     ways: Ways,
 ) -> Result<Accounting, GroundError> {
     let counted = rig.counted_since(before)?;
-    let for_room = |(errno, _): &(&i32, &u64)| has_no_room(&io::Error::from_raw_os_error(**errno));
+    let for_room = |(errno, _): &(&i32, &u64)| {
+        let error = io::Error::from_raw_os_error(**errno);
+        has_no_room(&error) || error.kind() == io::ErrorKind::WouldBlock
+    };
     let evidence = Evidence {
         sent: sent.accepted,
         refused: sent.refused.values().sum(),
@@ -136,11 +139,12 @@ impl Evidence<'_> {
             missing -= lost;
             *named += lost;
         };
-        // First: the socket counts some of these, too.
-        lose(Fate::ChecksumError, self.corrupted());
+        // The socket counts these, too (sk_drops).
+        let corrupted = self.corrupted();
+        lose(Fate::ChecksumError, corrupted);
         // What the kernel has joined, it counts as one.
         let joined = if self.ways.receive == Some(Receive::Gro) { MOST_JOINED } else { 1 };
-        lose(Fate::SocketBufferFull, self.read.dropped.saturating_mul(joined));
+        lose(Fate::SocketBufferFull, self.read.dropped.saturating_sub(corrupted).saturating_mul(joined));
         if self.drops.is_none() {
             // The queue of a reader elsewhere is not the one that is counted here.
             if !matches!(self.place, Place::To(_)) {

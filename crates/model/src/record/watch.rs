@@ -109,6 +109,12 @@ pub struct WatchDrop {
     pub packets: u64,
 }
 
+impl WatchDrop {
+    /// The queue of new connections was full. One packet is enough: its client waits for a second or longer until it
+    /// tries again.
+    pub const LISTEN_OVERFLOW: &'static str = "TCP_LISTEN_OVERFLOW";
+}
+
 impl WatchResult {
     /// How long messages were followed that came or were sent.
     #[must_use]

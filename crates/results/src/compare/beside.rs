@@ -27,7 +27,6 @@ fn other_load(quantities: &[Compared]) -> Option<String> {
         format!("{} {a} in A, {b} in B", q.name)
     });
     let rates: Vec<String> = rates.collect();
-    (!rates.is_empty()).then(|| {
-        format!("the load differs ({}): times under different loads do not compare alone", rates.join("; "))
-    })
+    let why = "times may differ for that alone";
+    (!rates.is_empty()).then(|| format!("the load differs ({}): {why}", rates.join("; ")))
 }

@@ -170,8 +170,9 @@ impl<'a> Tested<'a> {
                 print::count(pairs as u64)
             ));
         }
-        let why = || self.quantity.note.clone().unwrap_or_else(|| NO_SPREAD.into());
-        self.contrast.is_none().then(why)
+        // The note is about the table's own scale.
+        let note = self.quantity.note.clone().filter(|_| self.quantity.chance.is_none());
+        self.contrast.is_none().then(|| note.unwrap_or_else(|| NO_SPREAD.into()))
     }
 
     /// Until its interval does not reach the threshold, on whichever side the change is. Only pairs can be counted.

@@ -53,10 +53,9 @@ impl Figures for WatchResult {
             rates.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
             rates.push(lost("retransmitted", "TCP segments that were retransmitted", account.retransmitted));
         }
-        if !self.drops.is_empty() {
-            let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-            rates.push(lost("drops", "packets that the kernel dropped", packets));
-        }
+        // A threshold needs the side without any, too.
+        let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
+        rates.push(lost("drops", "packets that the kernel dropped", packets));
         // A long table is cut, and times alone do not show under which load they were taken.
         all.splice(..0, rates);
         all.extend(self.drops.iter().map(|WatchDrop { direction, reason, packets }| {

@@ -6,7 +6,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::{bytes, counted, listed_first, rate};
 use netfathom_model::record::{
-    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchStage, WatchedStage,
+    WatchAccount, WatchDrop, WatchResult, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchStage,
+    WatchedStage,
 };
 use netfathom_model::verdict::Finding;
 
@@ -90,7 +91,7 @@ impl Story for WatchResult {
 
     /// No time has what a client waits until it tries again, a second or longer.
     fn comes_first(&self, finding: &Finding) -> bool {
-        finding.evidence.contains("TCP_LISTEN_OVERFLOW")
+        finding.evidence.contains(WatchDrop::LISTEN_OVERFLOW)
     }
 
     fn site(&self) -> Site {

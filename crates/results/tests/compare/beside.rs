@@ -41,7 +41,7 @@ fn times_are_not_better_where_packets_were_dropped() {
     let text = shown(&comparison);
     assert!(text.starts_with("INCONCLUSIVE better: rx.mean -90 %"), "{text}");
     assert!(text.contains(", but B dropped more packets"), "{text}");
-    let caution = "B dropped more packets than A: 12 rx TCP_LISTEN_OVERFLOW (A 0); a message's time is";
+    let caution = "B dropped more packets than A: 12 rx TCP_LISTEN_OVERFLOW (A 0); the wait until";
     assert!(comparison.cautions[0].starts_with(caution), "{:?}", comparison.cautions);
     assert!(text.contains(caution), "{text}");
     // 50,000 messages a run.

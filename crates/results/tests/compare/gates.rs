@@ -141,6 +141,7 @@ fn differences_without_a_spread_decide_nothing() {
     let mean = comparison.quantities.iter_mut().find(|q| q.name == "tx.mean").unwrap();
     mean.a = (1..=10).map(f64::from).collect();
     mean.b = mean.a.iter().map(|value| value + 512.0).collect();
+    mean.note = Some("10 of 11 pairs".into());
     let same = gates(&comparison, &["tx.mean>100ns".parse().unwrap()]).unwrap();
     assert_eq!((same.gates[0].passage, same.together), (Passage::NotTested, 0));
     assert!(same.gates[0].why.as_ref().is_some_and(|why| why.contains("chance")), "{same:?}");

@@ -214,11 +214,11 @@ fn a_full_queue_of_new_connections_comes_before_all_remarks() {
 #[test]
 fn the_first_line_has_the_application_between_what_it_receives_and_sends() {
     let has = |text: &str, means: &str| assert!(text.contains(&format!(": mean {means} - ")), "{text}");
-    has(&page("watch-both", |_| ()), "receive 924 µs, application 564 µs, send 47.6 µs");
+    has(&page("watch-both", |_| ()), "rx 924 µs, application 564 µs, tx 47.6 µs");
     let host = page("watch-both", |watch| watch.plan.target = WatchTarget::All);
-    has(&host, "receive 924 µs, send 47.6 µs");
+    has(&host, "rx 924 µs, tx 47.6 µs");
     let own = |mean_ns| page("watch", |watch| watch.application.as_mut().unwrap().mean_ns = mean_ns);
-    has(&own(5.7e6), "receive 91.7 µs, application 5.70 ms");
+    has(&own(5.7e6), "rx 91.7 µs, application 5.70 ms");
     has(&own(44.6e3), "91.7 µs from link layer to read, p99 745 µs");
 }
 
@@ -408,7 +408,7 @@ fn of_a_send_call_that_is_not_seen_there_is_no_share() {
         send.datagram_calls = Some(false);
         send.stages.retain(|of| of.stage == WatchStage::Qdisc);
     });
-    assert!(text.contains(", send 47.6 µs (from the device's queue on) - "), "{text}");
+    assert!(text.contains(", tx 47.6 µs (from the device's queue on) - "), "{text}");
     assert!(text.contains("of receive time is") && !text.contains("of send time is"), "{text}");
 }
 

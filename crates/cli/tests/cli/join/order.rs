@@ -41,7 +41,7 @@ fn a_message_that_is_in_a_log_twice_was_sent_once() {
     let log = &result(&record).logs[0];
     assert_eq!((log.messages, log.unusable, &log.missing[..]), (MESSAGES, MESSAGES / 4, &[0][..]));
     assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
-    let [reply] = &record.findings[..] else { panic!("{:?}", record.findings) };
-    assert_eq!(reply.evidence, "500 of 2,500 records repeat an earlier one");
+    let [finding] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    assert_eq!(finding.evidence, "500 of 2,500 records repeat an earlier one");
     ended.shows(&["matched 2,000 of 2,000 sent messages", "repeated records, left out: 500"]);
 }

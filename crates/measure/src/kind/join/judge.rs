@@ -176,7 +176,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
     if let Some(Jump { after_ns, by_ns }) = span.jump {
         let text = format!(
             "the shortest times from {from} to {to} change by {} at once, {} after the first message: a clock was set \
-             meanwhile, or the path changed; join the parts before and after it separately",
+             meanwhile, the path changed, or a queue stays full; join the parts before and after it separately",
             print::time(by_ns as f64),
             print::time(after_ns as f64)
         );

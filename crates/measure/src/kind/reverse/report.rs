@@ -134,12 +134,14 @@ impl ReverseFacts<'_> {
 
     /// The part of the inbound load that did not come in. An echo is to send back what it reads.
     fn absent(&self, peak: &PhaseTimes) -> f64 {
-        let ReverseOutcome { sent, inbound, .. } = self.outcome;
+        let ReverseOutcome { sent, inbound, overflowed, .. } = self.outcome;
         let wanted_per_s = match self.variant {
             Variant::Echo => peak.outgoing_per_s * share(inbound.read, sent.accepted),
             _ => self.bench.plan.inbound_peak_per_s,
         };
-        1.0 - peak.inbound_per_s / wanted_per_s.max(1.0)
+        // What found the socket full came in, too.
+        let overflowed = share(*overflowed, inbound.planned.unwrap_or(inbound.sent));
+        1.0 - (peak.inbound_per_s / wanted_per_s.max(1.0)).max(overflowed)
     }
 
     fn checks(&self, peak: &PhaseTimes) -> Checks {

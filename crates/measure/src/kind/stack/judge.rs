@@ -32,7 +32,8 @@ fn rules() -> Vec<Rule<Trial>> {
 /// Messages that the tap could not time, on the way where they are more.
 fn unjoined(t: &Trial) -> f64 {
     let a = &t.accounting;
-    share(a.unjoined_tx, t.load.sent).max(share(a.unjoined_rx, a.count(&Fate::Delivered)))
+    let left = t.load.sent.saturating_sub(a.count(&Fate::QueueDrop));
+    share(a.unjoined_tx, left).max(share(a.unjoined_rx, a.count(&Fate::Delivered)))
 }
 
 fn tap_rules() -> [Rule<Trial>; 7] {

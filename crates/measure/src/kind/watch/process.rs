@@ -208,7 +208,8 @@ impl Watched {
 
 /// Whether the other end of a connection is on this host, and in this network namespace.
 pub(super) fn is_here(local: SocketAddr, peer: SocketAddr) -> bool {
-    peer.ip().is_loopback() || peer.ip() == local.ip()
+    // A socket of both families has IPv4 addresses as ::ffff:127.0.0.5.
+    peer.ip().to_canonical().is_loopback() || peer.ip() == local.ip()
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -244,6 +245,7 @@ mod tests {
     fn an_own_address_is_on_this_host() {
         let is_here = |local: &str, peer: &str| is_here(local.parse().unwrap(), peer.parse().unwrap());
         assert!(is_here("127.0.0.1:40000", "127.0.0.5:80"));
+        assert!(is_here("[::ffff:127.0.0.1]:40000", "[::ffff:127.0.0.5]:80"));
         assert!(is_here("[fd00::1]:40000", "[fd00::1]:80"));
         assert!(!is_here("10.0.0.1:40000", "10.0.0.2:80"));
     }

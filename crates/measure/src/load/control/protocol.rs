@@ -154,7 +154,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Why so many cannot have been delivered, if they cannot.
+    /// Why that number cannot have been delivered, if it cannot.
     pub fn excess_delivered(&self, delivered: u64) -> Option<String> {
         let Self { planned, seen, .. } = *self;
         if delivered < seen {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use netfathom_model::path::Direction;
 use netfathom_model::print;
-use netfathom_model::record::{Distribution, Measurement, Record, WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{
+    Distribution, Measurement, Record, WatchDrop, WatchResult, WatchStage, WatchedStage,
+};
 
 /// A side dropped more from this multiple of the other side's packets per second on.
 const FAR_MORE: f64 = 2.0;
 /// Packets, and packets for each message, from which on drops are worth a word: as in findings of a run.
 const FEWEST: u64 = 10;
 const LEAST_DROPPED: f64 = 0.001;
-/// One is enough: its client waits for a second or longer until it tries again.
-const OVERFLOW: &str = "TCP_LISTEN_OVERFLOW";
 /// The part of a mean from which on a stage is worth a word, as in findings.
 const MUCH: f64 = 0.3;
 /// Reasons for drops in a sentence.
@@ -36,7 +36,7 @@ impl Beside {
         }
         let [by_a, by_b] = [dropped(&a, &b), dropped(&b, &a)];
         let b_dropped = by_b.is_some();
-        let again = "a message's time is without the wait until what was dropped is sent again";
+        let again = "the wait until they are sent again is not in the times";
         let drops = by_b.into_iter().chain(by_a).map(|drops| format!("{drops}; {again}")).collect();
         Some(Self { b_dropped, drops, stages: [alone(&a, &b), alone(&b, &a)].concat() })
     }
@@ -97,7 +97,8 @@ fn times(run: &WatchResult, way: Direction, stage: Option<WatchStage>) -> Option
 fn dropped(side: &Side, other: &Side) -> Option<String> {
     let (of_other, messages) = (other.drops(), side.messages());
     let is_enough = |reason: &str, packets: u64| {
-        reason == OVERFLOW || packets >= FEWEST && packets as f64 >= LEAST_DROPPED * messages
+        reason == WatchDrop::LISTEN_OVERFLOW
+            || packets >= FEWEST && packets as f64 >= LEAST_DROPPED * messages
     };
     let [time, time_of_other] = [side, other].map(Side::followed_ns);
     let more = side.drops().into_iter().filter_map(|(of, packets)| {

@@ -59,9 +59,9 @@ impl Way<'_> {
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
         if beside && self.is_cut() {
-            format!("{} {mean} (from {QUEUE} on)", self.direction.verb())
+            format!("{} {mean} (from {QUEUE} on)", self.direction.name())
         } else if beside {
-            format!("{} {mean}", self.direction.verb())
+            format!("{} {mean}", self.direction.name())
         } else {
             format!("mean {mean} from {} to {end}, p99 {p99}", self.from)
         }

@@ -83,7 +83,7 @@ struct Served {
     echo: Option<Echo>,
     log: Option<SenderLog>,
     /// Of the socket, which all have in common.
-    drops_before: u64,
+    drops_before: u32,
     cpu_ns: u64,
     /// Datagrams of the last receive call.
     batch: u32,
@@ -158,7 +158,7 @@ impl Desk {
             tally: Tally::new(sender.flow, hello.lanes, hello.planned),
             echo: echo.map(|socket| Echo { socket, to: peer }),
             log,
-            drops_before: drops(&self.socket)?.into(),
+            drops_before: drops(&self.socket)?,
             cpu_ns: 0,
             batch: 0,
             has_new: false,
@@ -176,8 +176,8 @@ impl Desk {
     pub fn dismiss(&self, flow: u32) -> (Read, Duration) {
         let Some(served) = self.state.lock().served.remove(&flow) else { return Default::default() };
         let took = served.came.map_or(Duration::ZERO, |(first, last)| last - first);
-        let dropped = drops(&self.socket).map_or(0, |now| u64::from(now).saturating_sub(served.drops_before));
-        (Read { dropped, cpu_ns: served.cpu_ns, ..served.tally.read }, took)
+        let dropped = drops(&self.socket).map_or(0, |now| now.wrapping_sub(served.drops_before));
+        (Read { dropped: dropped.into(), cpu_ns: served.cpu_ns, ..served.tally.read }, took)
     }
 
     /// Strays that nothing has been added to for so long; they are forgotten then.

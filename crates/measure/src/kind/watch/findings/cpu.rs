@@ -1,6 +1,8 @@
 //! Who had the CPU that the reader waited for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
@@ -92,18 +94,27 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<Words> {
 
 /// Whether it has a connection to a port of that number, on whichever host, as far as it still runs.
 fn is_client(by: &Holder, result: &WatchResult) -> bool {
-    matches!(by, Holder::Process { pid, .. } if has_socket(*pid, result, tcp_clients))
+    matches!(by, Holder::Process { pid, .. } if has_socket(*pid, result, &mut Tables::new(), tcp_clients))
 }
 
+/// Sockets of the watched port, by network namespace: hundreds of processes may share a long table.
+type Tables = BTreeMap<Option<PathBuf>, BTreeSet<u64>>;
+
 /// Whether it still runs, and has one of these sockets of the watched port.
-fn has_socket(pid: u32, result: &WatchResult, of_port: fn(&str, u16) -> BTreeSet<u64>) -> bool {
+fn has_socket(
+    pid: u32,
+    result: &WatchResult,
+    tables: &mut Tables,
+    of_port: fn(&str, u16) -> BTreeSet<u64>,
+) -> bool {
     let WatchTarget::Port(port) = result.plan.target else { return false };
     let own = process::sockets(pid).unwrap_or_default();
-    // The table may be long, and most that had a CPU have no socket.
-    if own.is_empty() {
+    // Most that had a CPU have none.
+    if own.is_empty() || !process::proc_is_ours() {
         return false;
     }
-    let meant = of_port(&pid.to_string(), port);
+    let namespace = fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let meant = tables.entry(namespace).or_insert_with(|| of_port(&pid.to_string(), port));
     own.iter().any(|(inode, _)| meant.contains(inode))
 }
 
@@ -114,8 +125,9 @@ fn is_application(name: &str, result: &WatchResult) -> bool {
     // All processes of the name are watched, or the target is refused.
     let all_are = matches!(result.plan.target, WatchTarget::Name(_))
         && result.reader.as_ref().is_some_and(|of| of.name == name);
-    let serves = |pid| result.is_used_by(pid) || has_socket(pid, result, local_inodes);
-    let is_known = |by: &Holder| matches!(by, Holder::Process { pid, .. } if serves(*pid));
+    let mut tables = Tables::new();
+    let mut serves = |pid| result.is_used_by(pid) || has_socket(pid, result, &mut tables, local_inodes);
+    let mut is_known = |by: &Holder| matches!(by, Holder::Process { pid, .. } if serves(*pid));
     let held = result.waits.holders.iter().filter(of_name);
     let (known_ns, all_ns) = held.fold((0u64, 0u64), |(known, all), held| {
         let own_ns = if is_known(&held.by) { held.ns } else { 0 };

@@ -11,8 +11,7 @@ use super::{FEWEST, seen};
 const LEAST_DROPPED: f64 = 0.001;
 /// Reasons for drops in a finding.
 const MOST_DROPS: usize = 4;
-/// One is enough: its client waits for a second or longer until it tries again.
-const OVERFLOW: &str = "TCP_LISTEN_OVERFLOW";
+const OVERFLOW: &str = WatchDrop::LISTEN_OVERFLOW;
 
 pub(super) fn refused(result: &WatchResult) -> Option<Finding> {
     let account = &result.account;

@@ -32,11 +32,14 @@ fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding>
     let all: Vec<(u64, u32)> = now.iter().map(new).collect();
     let faults: u64 = all.iter().map(|of| of.0).sum();
     let (_, most) = all.into_iter().max()?;
-    (faults >= FEWEST && faults as f64 >= LEAST_FAULTS * seen(result) as f64).then(|| Finding {
+    // Samples see a part of the messages.
+    let part = result.sampling.map_or(1.0, |of| of.followed_ns as f64 / result.watched_ns.max(1) as f64);
+    let is_much = faults >= FEWEST && part * faults as f64 >= LEAST_FAULTS * seen(result) as f64;
+    is_much.then(|| Finding {
         seen: "threads of the application wait for pages read from disk".into(),
         cause: "its cgroup or host has too little memory, or it uses these pages for the first time".into(),
         evidence: format!(
-            "{} major page faults, {} messages; most faults in pid {most}",
+            "{} major page faults, {} messages seen; most faults in pid {most}",
             print::count(faults),
             print::count(seen(result))
         ),
@@ -48,22 +51,25 @@ fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding>
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::WatchStage;
+    use netfathom_model::record::{WatchSampling, WatchStage};
 
     use super::super::tests;
     use super::*;
 
     #[test]
     fn faults_of_the_run_are_compared_with_its_messages() {
-        let found = |of_first: u64, seen| {
-            let mut result = tests::result(WatchStage::Sockqueue, 20_000, 10, 10_000);
+        let mut result = tests::result(WatchStage::Sockqueue, 20_000, 10, 10_000);
+        let mut found = |of_first: u64, seen, sampling| {
             result.account.seen = seen;
+            (result.watched_ns, result.sampling) = (100, sampling);
             let (before, now) = (Faults::from([(7, 1000)]), Faults::from([(7, 1000 + of_first), (8, 4)]));
             since(&result, &before, &now)
         };
-        let enough = found(6, 1000).unwrap();
-        assert_eq!(enough.evidence, "10 major page faults, 1,000 messages; most faults in pid 7");
-        assert_eq!([found(5, 10), found(6, 1001)], [None, None]);
+        let enough = found(6, 1000, None).unwrap();
+        assert_eq!(enough.evidence, "10 major page faults, 1,000 messages seen; most faults in pid 7");
+        let half = Some(WatchSampling { followed_ns: 50, ..WatchSampling::default() });
+        assert_eq!([found(5, 10, None), found(6, 1001, None), found(6, 501, half)], [None, None, None]);
+        assert!(found(6, 500, half).is_some());
     }
 
     #[test]
