@@ -56,13 +56,9 @@ pub enum FlightError {
 
 /// A sink that waits too long for an answer hangs up.
 fn long_path(lost: &ControlError) -> String {
-    match lost {
-        ControlError::Closed { .. } => {
-            let most = format_duration(LOST_AFTER.as_nanos() as u64);
-            format!("; it also closes it if the round trip is longer than {most}")
-        }
-        _ => String::new(),
-    }
+    let ControlError::Closed { .. } = lost else { return String::new() };
+    let most = format_duration(LOST_AFTER.as_nanos() as u64);
+    format!("; it also closes it if the round trip is longer than {most}")
 }
 
 impl Failure for FlightError {

@@ -31,8 +31,8 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     page.note(&format!("netfathom {version} {name}, {}, {}", place::site_name(record), record.id));
 }
 
-/// The remarks, and what to do about the first finding, after findings that come first anyway. The short view has room for
-/// three entries: a reason, a remark on the answer, and this.
+/// Findings that come first, then the remarks, with what to do about the first other finding among them. The short view
+/// has room for three entries: a reason, a remark on the answer, and this.
 pub(crate) fn remarks(record: &Record, body: &Body<'_>) -> Vec<String> {
     let mut remarks = body.remarks.clone();
     let is_new = |remedy: &str| !remarks.iter().any(|remark| remark.contains(remedy));

@@ -31,13 +31,12 @@ impl Story for ReverseResult {
 
     /// Such as `Receiving 200k/s cuts the send rate by 31.1 % (ignored) to 61.9 % (other-thread)`.
     fn answer(&self) -> String {
+        if !self.is_of_values() {
+            return "no trial is finished, so there is no answer yet".into();
+        }
         let (changed, open): (Vec<_>, Vec<_>) = usable(self).partition(|(_, s)| is_significant(s));
         if changed.is_empty() {
-            return if self.is_of_values() {
-                unchanged(&open)
-            } else {
-                "no trial is finished, so there is no answer yet".into()
-            };
+            return unchanged(&open);
         }
         // An echo comes back as fast as it can, whatever the plan's inbound load: it is no end of a range.
         let (echo, planned): (Vec<_>, Vec<_>) =

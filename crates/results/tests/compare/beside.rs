@@ -74,7 +74,16 @@ fn a_stage_that_explains_a_mean_is_named_though_one_side_lacks_it() {
         })
     };
     let text = shown(&held(2));
-    let caution = "only B has tx.nagle: 23.8 µs a message on average, 50.0 % of tx.mean";
+    let caution = "B has tx.nagle: 23.8 µs a message on average, 50.0 % of tx.mean; A has none";
     assert!(text.contains(caution), "{text}");
     assert!(!shown(&held(4)).contains("tx.nagle: "), "{text}");
+    // Both have the stage that takes most of the time to receive.
+    let sockqueue = |text: &str| text.contains("rx.sockqueue: ");
+    let shorter = |part: i64| {
+        rounds("watch-both", move |b| {
+            let queue = b.stages.iter_mut().find(|of| of.stage == WatchStage::Sockqueue).expect("the stage");
+            queue.times.sum_ns /= part;
+        })
+    };
+    assert_eq!([9, 11].map(|part| sockqueue(&shown(&shorter(part)))), [false, true]);
 }

@@ -62,9 +62,10 @@ fn free_far_end(broke: &[&Checks], missed: f64) -> String {
 }
 
 fn let_load_in(broke: &[&Checks], absent: f64) -> String {
-    match broke.iter().any(|checks| missed(checks) > MOST_MISSED) {
-        true => free_far_end(broke, absent),
-        false => "is a firewall in between? (nft list ruleset)".into(),
+    if broke.iter().any(|checks| missed(checks) > MOST_MISSED) {
+        free_far_end(broke, absent)
+    } else {
+        "is a firewall in between? (nft list ruleset)".into()
     }
 }
 

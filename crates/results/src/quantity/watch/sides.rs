@@ -9,13 +9,15 @@ use netfathom_model::record::{
     Distribution, Measurement, Record, WatchDrop, WatchResult, WatchStage, WatchedStage,
 };
 
-/// A side dropped more from this multiple of the other side's packets per second on.
+/// A side dropped more if it dropped over so many times the packets per second of the other.
 const FAR_MORE: f64 = 2.0;
 /// Packets, and packets for each message, from which on drops are worth a word: as in findings of a run.
 const FEWEST: u64 = 10;
 const LEAST_DROPPED: f64 = 0.001;
 /// The part of a mean from which on a stage is worth a word, as in findings.
 const MUCH: f64 = 0.3;
+/// A side with less than this part of the other's time in a stage has next to none of it.
+const LEFT: f64 = 0.1;
 /// Reasons for drops in a sentence.
 const MOST_NAMED: usize = 3;
 
@@ -75,7 +77,7 @@ impl<'a> Side<'a> {
         all
     }
 
-    /// How many messages went this way, and how long they took together; or had such a stage.
+    /// How many messages went this way, or had this stage of it, and the sum of those times.
     fn times(&self, way: Direction, stage: Option<WatchStage>) -> (u64, f64) {
         let all = self.runs.iter().filter_map(|run| times(run, way, stage));
         all.fold((0, 0.0), |(n, sum), times| (n + times.n, sum + times.sum_ns as f64))
@@ -124,10 +126,16 @@ fn alone(side: &Side, other: &Side) -> Vec<String> {
 
 fn stage_alone(side: &Side, other: &Side, way: Direction, stage: WatchStage) -> Option<String> {
     let ((messages, whole), (_, part)) = (side.times(way, None), side.times(way, Some(stage)));
-    let is_alone = other.times(way, None).0 > 0 && other.times(way, Some(stage)).0 == 0;
-    (is_alone && whole > 0.0 && part >= MUCH * whole).then(|| {
-        let (mean, share) = (print::time(part / messages as f64), print::percent(part / whole));
-        let (name, way, stage) = (side.name, way.name(), stage.name());
-        format!("only {name} has {way}.{stage}: {mean} a message on average, {share} of {way}.mean")
+    let ((of_other, _), (_, part_of_other)) = (other.times(way, None), other.times(way, Some(stage)));
+    let [mean, mean_of_other] = [part / messages as f64, part_of_other / of_other as f64];
+    // Without messages it is no number, and not less.
+    let is_alone = mean_of_other < LEFT * mean;
+    (is_alone && part >= MUCH * whole).then(|| {
+        let other_has = if part_of_other > 0.0 { print::time(mean_of_other) } else { "none".into() };
+        let (mean, share) = (print::time(mean), print::percent(part / whole));
+        let (name, way, stage, other) = (side.name, way.name(), stage.name(), other.name);
+        format!(
+            "{name} has {way}.{stage}: {mean} a message on average, {share} of {way}.mean; {other} has {other_has}"
+        )
     })
 }

@@ -13,10 +13,9 @@ const MUCH: f64 = 0.7;
 /// From this part of the time to an answer on, the path may be why it is late.
 const LATE: f64 = 0.5;
 
-/// Its mean time in the first line. Programs of a whole host have no common one.
+/// Its mean time in the first line.
 pub(super) fn answer(result: &WatchResult) -> Option<String> {
-    let own = times(result.application.as_ref()).filter(|_| result.plan.target != WatchTarget::All);
-    own.map(|own| format!("application {}", number::mean(own.mean_ns)))
+    own(result).map(|own| format!("application {}", number::mean(own.mean_ns)))
 }
 
 /// Such as `from its read to its answer the application takes 44.6 µs, p99 162 µs`, or what it waits for others, with what to
@@ -83,14 +82,18 @@ fn mean_and_tail(times: &Distribution) -> String {
 /// Whether that is longer than a message takes, either way.
 pub(super) fn takes_most(result: &WatchResult) -> bool {
     let most = totals(result).map(|total| total.mean_ns).fold(0.0, f64::max);
-    let elsewhere = match (asked(result), times(result.application.as_ref())) {
+    let elsewhere = match (asked(result), own(result)) {
         // It has in it what is sent and received here.
         (Some(answers), _) => answers.mean_ns - message_ns(result),
         (None, Some(own)) => own.mean_ns,
         (None, None) => return false,
     };
-    // Programs of a whole host have no common time.
-    most > 0.0 && elsewhere > most && result.plan.target != WatchTarget::All
+    most > 0.0 && elsewhere > most
+}
+
+/// The application's own time. Programs of a whole host have no common one.
+fn own(result: &WatchResult) -> Option<&Distribution> {
+    times(result.application.as_ref()).filter(|_| result.plan.target != WatchTarget::All)
 }
 
 /// The time to answers, where it is what the application mostly waits for. Of a host some programs ask, others answer.

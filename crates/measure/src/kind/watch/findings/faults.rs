@@ -28,8 +28,9 @@ pub(in crate::kind::watch) fn faults(result: &WatchResult, before: &Faults) -> O
 }
 
 fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding> {
-    let new = |(pid, &n): (&u32, &u64)| (n.saturating_sub(before.get(pid).copied().unwrap_or(0)), *pid);
-    let all: Vec<(u64, u32)> = now.iter().map(new).collect();
+    // One that has started since reads its program from disk.
+    let new = |(pid, &n): (&u32, &u64)| Some((n.saturating_sub(*before.get(pid)?), *pid));
+    let all: Vec<(u64, u32)> = now.iter().filter_map(new).collect();
     let faults: u64 = all.iter().map(|of| of.0).sum();
     let (_, most) = all.into_iter().max()?;
     // Samples see a part of the messages.
@@ -62,7 +63,8 @@ mod tests {
         let mut found = |of_first: u64, seen, sampling| {
             result.account.seen = seen;
             (result.watched_ns, result.sampling) = (100, sampling);
-            let (before, now) = (Faults::from([(7, 1000)]), Faults::from([(7, 1000 + of_first), (8, 4)]));
+            let (before, now) =
+                (Faults::from([(7, 1000), (8, 1)]), Faults::from([(7, 1000 + of_first), (8, 5), (9, 99)]));
             since(&result, &before, &now)
         };
         let enough = found(6, 1000, None).unwrap();

@@ -102,11 +102,9 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let (total, _, what) = way(result, stage);
     let mean_ns = times.sum_ns as f64 / total.n as f64;
     let evidence = evidence(stage, times, total, what);
-    let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
-    let (pid, of) = match process {
-        Some(process) => (process.pid.to_string(), String::new()),
-        None => longest(result, stage).unwrap_or_else(|| (result.pid_argument(), String::new())),
-    };
+    let is_one = result.plan.target != WatchTarget::All && result.process().is_some();
+    let longest = if is_one { None } else { longest(result, stage) };
+    let (pid, of) = longest.unwrap_or_else(|| (result.pid_argument(), String::new()));
     let remedy = remedy.replace("-p PID", &format!("-p {pid}"));
     Some((mean_ns, Finding { seen: seen.into(), cause, evidence: evidence + &of, remedy }))
 }
