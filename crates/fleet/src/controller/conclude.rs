@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn agents_of_one_machine_are_to_measure_in_turn() {
-        let late = "late: run one at a time: another netfathom (pid 5) had CPU 1";
+        let late = "late: run one at a time, or on CPUs of their own: another netfathom (pid 5) had CPU 1";
         let is_advised = |(addresses, parallel, why): ([&str; 2], Option<u32>, &str)| {
             let mut own = Verdict::default();
             own.lower(Level::Degraded, why);

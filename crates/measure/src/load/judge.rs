@@ -191,7 +191,7 @@ pub fn occupied<'a>(
         Holder::Process { pid: 1, .. } | Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
         Holder::Process { name, .. } if can_stop && (is_most || is_before_others()) => match name.as_str() {
             // It measures, too, maybe for another agent of the fleet.
-            "netfathom" => format!("run one at a time: {who} had CPU {cpu}"),
+            "netfathom" => format!("run one at a time, or on CPUs of their own: {who} had CPU {cpu}"),
             _ => format!("stop {who} on CPU {cpu}"),
         },
         Holder::Process { .. } => {
@@ -237,10 +237,21 @@ fn against_loss<T: Judged>(trials: &[&T]) -> String {
         "a queue of this host dropped them: lower the rate, or make the queue longer (tc -s qdisc show dev DEVICE)"
     } else if most(Fate::ChecksumError) {
         "their checksums were wrong: find the device that damages them (ethtool -S DEVICE)"
+    } else if most(Fate::OnTheWay) {
+        "lower the rate, or find where they are dropped (nstat, and ethtool -S DEVICE at both ends)"
     } else {
         "lower the rate"
     };
     advice.into()
+}
+
+/// What to do about refused messages, by the error that most had.
+fn against_refusal<T: Judged>(trials: &[&T]) -> String {
+    let refused = trials.iter().flat_map(|t| &t.load().refused);
+    match refused.max_by_key(|of| of.count).map_or("", |of| &of.error) {
+        "EPERM" => "a rule drops them (EPERM): see `nft list ruleset` or `iptables -vL`".into(),
+        error => format!("lower the rate ({error})"),
+    }
 }
 
 fn refused(load: &Load) -> u64 {
@@ -326,12 +337,13 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             count,
             "{} messages vanished: no counter explains them; repeat the run",
         ),
-        Rule::degraded(
+        Rule::<T>::degraded(
             0.001,
             |t| share(refused(t.load()), t.load().planned),
             percent,
-            "the kernel refused {} of the messages: lower the rate",
-        ),
+            "the kernel refused {} of the messages: ",
+        )
+        .advise(|broke, _| against_refusal(broke)),
         Rule::degraded(
             0.001,
             |t| share(t.accounting().retransmitted, t.load().sent),
@@ -342,7 +354,7 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             0.001,
             lost,
             percent,
-            "{} of the messages were lost: receive times are of the rest; ",
+            "{} of the messages were lost (receive times, if any, are of the rest): ",
         )
         .advise(|broke, _| against_loss(broke))
         .void_beyond(0.5),

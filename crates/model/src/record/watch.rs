@@ -116,6 +116,9 @@ impl WatchDrop {
 }
 
 impl WatchResult {
+    /// What a finding about major page faults has seen.
+    pub const WAITS_FOR_PAGES: &'static str = "threads of the application wait for pages read from disk";
+
     /// How long messages were followed that came or were sent.
     #[must_use]
     pub fn followed_ns(&self) -> u64 {

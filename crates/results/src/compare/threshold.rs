@@ -48,8 +48,8 @@ pub enum ThresholdError {
     },
     /// That is no mistake in the text.
     #[error(
-        "--fail-if '{text}': only {side} has a usable {name}: runs of the other are VOID, or do not measure it; \
-         repeat on a quiet machine"
+        "--fail-if '{text}': only {side} has {name}: runs of the other are VOID, or have none of it; of drops, \
+         `drops` has all reasons"
     )]
     OneSided { text: String, name: String, side: &'static str },
     #[error("--fail-if '{text}': {name} is counted in {unit}; write {example}, or a part such as 5%")]

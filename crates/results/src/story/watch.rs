@@ -89,9 +89,10 @@ impl Story for WatchResult {
         usize::from(application::takes_most(self)) + 1
     }
 
-    /// No time has what a client waits until it tries again, a second or longer.
+    /// No time has what a client waits until it tries again, a second or longer; no stage has that of pages.
     fn comes_first(&self, finding: &Finding) -> bool {
         finding.evidence.contains(WatchDrop::LISTEN_OVERFLOW)
+            || finding.seen == WatchResult::WAITS_FOR_PAGES && application::takes_most(self)
     }
 
     fn site(&self) -> Site {

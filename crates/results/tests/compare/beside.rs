@@ -74,11 +74,12 @@ fn a_stage_that_explains_a_mean_is_named_though_one_side_lacks_it() {
         })
     };
     let text = shown(&held(2));
-    let caution = "B has tx.nagle: 23.8 µs a message on average, 50.0 % of tx.mean; A has none";
+    let caution = "B has tx.nagle, 50.0 % of its tx time; A has none";
     assert!(text.contains(caution), "{text}");
-    assert!(!shown(&held(4)).contains("tx.nagle: "), "{text}");
+    assert!(!shown(&held(4)).contains("has tx.nagle"), "{text}");
     // Both have the stage that takes most of the time to receive.
-    let sockqueue = |text: &str| text.contains("rx.sockqueue: ");
+    let sockqueue =
+        |text: &str| text.contains("A has rx.sockqueue, ") && text.contains("; B has next to none");
     let shorter = |part: i64| {
         rounds("watch-both", move |b| {
             let queue = b.stages.iter_mut().find(|of| of.stage == WatchStage::Sockqueue).expect("the stage");

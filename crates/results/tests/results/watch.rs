@@ -212,6 +212,20 @@ fn a_full_queue_of_new_connections_comes_before_all_remarks() {
 }
 
 #[test]
+fn pages_come_first_where_the_application_takes_most() {
+    let is_first = |application_ns| {
+        let mut record = fixture("watch-both");
+        let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
+        watch.application.as_mut().unwrap().mean_ns = application_ns;
+        let seen = WatchResult::WAITS_FOR_PAGES.to_owned();
+        record.findings = vec![finding("a remedy"), Finding { seen, ..finding("raise the limit") }];
+        let text = flat(&draw::short(&story::of(&record), 80, false));
+        text.split(" - ").nth(1).unwrap().contains(": raise the limit")
+    };
+    assert_eq!([564e3, 5.64e6].map(is_first), [false, true]);
+}
+
+#[test]
 fn the_first_line_has_the_application_between_what_it_receives_and_sends() {
     let has = |text: &str, means: &str| assert!(text.contains(&format!(": mean {means} - ")), "{text}");
     has(&page("watch-both", |_| ()), "rx 924 µs, application 564 µs, tx 47.6 µs");

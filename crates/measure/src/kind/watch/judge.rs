@@ -86,7 +86,13 @@ const RULES: [Rule<WatchResult>; 16] = [
     )
     .advise(|r, _| {
         let of = &r[0].account;
-        why(of.seen, &of.outcomes(), ("unread", of.unread()))
+        let at_ends = of.unfollowed.saturating_add_signed(of.unread().max(0));
+        let longer = if 2 * at_ends > untimed(r[0]) {
+            "; a connection's first and last message often have none: a longer --time has fewer of them"
+        } else {
+            ""
+        };
+        why(of.seen, &of.outcomes(), ("unread", of.unread())) + longer
     }),
     Rule::degraded(
         MOST_UNTIMED,

@@ -1,5 +1,5 @@
 use netfathom_model::accounting::FateCount;
-use netfathom_model::record::{Contention, Distribution, Held, Series};
+use netfathom_model::record::{Contention, Distribution, Held, Refused, Series};
 use netfathom_model::verdict::Reason;
 use netfathom_testkit::needs;
 
@@ -109,7 +109,20 @@ fn the_advice_against_losses_names_where_most_ended() {
         |fate, count| advised(&[(Fate::Delivered, 60), (fate, count), (Fate::SocketBufferFull, 40 - count)]);
     assert!(of(Fate::QueueDrop, 21).contains("a queue of this host dropped them"));
     assert!(of(Fate::ChecksumError, 21).contains("checksums were wrong"));
+    assert!(of(Fate::OnTheWay, 21).contains("find where they are dropped"));
     assert_eq!(of(Fate::QueueDrop, 20), "lower the rate");
+}
+
+#[test]
+fn the_advice_against_refusals_names_the_error_that_most_had() {
+    let of = |denied, full| {
+        let mut load = load(0, Holder::Idle, 0);
+        let named = [("EPERM", denied), ("ENOBUFS", full)];
+        load.refused = named.map(|(error, count)| Refused { error: error.into(), count }).into();
+        against_refusal(&[&Sent(load, Accounting::default())])
+    };
+    assert!(of(2, 1).starts_with("a rule drops them (EPERM)"));
+    assert_eq!(of(1, 2), "lower the rate (ENOBUFS)");
 }
 
 /// A process held the CPU for 1 % of the time: enough for 5 % of missed send slots, not for 20 %.
@@ -147,7 +160,7 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     let advice = |waited_ns, by, stolen_ns| advised(&[load(waited_ns, by, stolen_ns)], 0.005);
     let stop = |who| Some(format!("stop {who} on CPU 1"));
     assert_eq!(advice(300, rustc(), 10), stop("rustc (pid 3121)"));
-    let in_turn = Some("run one at a time: another netfathom (pid 5) had CPU 1");
+    let in_turn = Some("run one at a time, or on CPUs of their own: another netfathom (pid 5) had CPU 1");
     assert_eq!(advice(300, named("netfathom", 5), 10).as_deref(), in_turn);
     assert_eq!(advice(2, rustc(), 0), None);
     assert_eq!(advice(0, rustc(), 0), None);

@@ -9,7 +9,7 @@ use netfathom_model::record::{
     Distribution, Measurement, Record, WatchDrop, WatchResult, WatchStage, WatchedStage,
 };
 
-/// A side dropped more if it dropped over so many times the packets per second of the other.
+/// A side dropped more if it has over this multiple of the packets per second of the other.
 const FAR_MORE: f64 = 2.0;
 /// Packets, and packets for each message, from which on drops are worth a word: as in findings of a run.
 const FEWEST: u64 = 10;
@@ -109,7 +109,7 @@ fn dropped(side: &Side, other: &Side) -> Option<String> {
         (is_more && is_enough(of.1, packets)).then_some((packets, of, few))
     });
     let mut more: Vec<_> = more.collect();
-    more.sort_by_key(|&(packets, ..)| Reverse(packets));
+    more.sort_by_key(|&(packets, of, _)| (of.1 != WatchDrop::LISTEN_OVERFLOW, Reverse(packets)));
     let named = more.iter().map(|&(packets, (way, reason), few)| {
         format!("{} {way} {reason} ({} {})", print::count(packets), other.name, print::count(few))
     });
@@ -131,11 +131,8 @@ fn stage_alone(side: &Side, other: &Side, way: Direction, stage: WatchStage) -> 
     // Without messages it is no number, and not less.
     let is_alone = mean_of_other < LEFT * mean;
     (is_alone && part >= MUCH * whole).then(|| {
-        let other_has = if part_of_other > 0.0 { print::time(mean_of_other) } else { "none".into() };
-        let (mean, share) = (print::time(mean), print::percent(part / whole));
-        let (name, way, stage, other) = (side.name, way.name(), stage.name(), other.name);
-        format!(
-            "{name} has {way}.{stage}: {mean} a message on average, {share} of {way}.mean; {other} has {other_has}"
-        )
+        let other_has = if part_of_other > 0.0 { "next to none" } else { "none" };
+        let (way, stage, share) = (way.name(), stage.name(), print::percent(part / whole));
+        format!("{} has {way}.{stage}, {share} of its {way} time; {} has {other_has}", side.name, other.name)
     })
 }

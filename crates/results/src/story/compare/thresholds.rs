@@ -74,7 +74,7 @@ pub fn remedy(comparison: &Comparison, gate: &Gate) -> Option<String> {
         (Design::Apart, _) => "more --trials may decide it".into(),
         // The threshold itself is then what chance moves the change around.
         (Design::Pairs, Some(needed)) if needed > FAR_MORE * rounds => format!(
-            "the change is too close to the threshold for its spread: take a quieter machine, or another threshold \
+            "its spread is too wide to decide this threshold: take a quieter machine, or another threshold \
              (about {} would decide it, estimated from {rounds})",
             rounds_like(comparison, needed)
         ),

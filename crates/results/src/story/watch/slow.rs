@@ -121,13 +121,17 @@ fn held(message: &SlowMessage) -> Option<String> {
 
 fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
     let mut table = Table::of("<largest stage|time|at|<peer").words((!is_alone).then_some("way"));
-    table = table.words(["CPU held by"]);
+    let has_holders = messages.iter().any(|message| held(message).is_some());
+    table = table.words(has_holders.then_some("CPU held by"));
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
         let peer = end_named(message.peer.as_deref(), message.local.as_deref());
         let mut cells = vec![largest(message), number::time(message.total_ns()), number::seconds(at), peer];
         cells.extend((!is_alone).then(|| message.direction.name().to_owned()));
-        table.row_open(cells, &held(message).unwrap_or_default());
+        match held(message) {
+            Some(by) => table.row_open(cells, &by),
+            None => table.row(cells),
+        };
     }
     table
 }

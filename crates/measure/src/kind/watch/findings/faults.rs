@@ -37,7 +37,7 @@ fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding>
     let part = result.sampling.map_or(1.0, |of| of.followed_ns as f64 / result.watched_ns.max(1) as f64);
     let is_much = faults >= FEWEST && part * faults as f64 >= LEAST_FAULTS * seen(result) as f64;
     is_much.then(|| Finding {
-        seen: "threads of the application wait for pages read from disk".into(),
+        seen: WatchResult::WAITS_FOR_PAGES.into(),
         cause: "its cgroup or host has too little memory, or it uses these pages for the first time".into(),
         evidence: format!(
             "{} major page faults, {} messages seen; most faults in pid {most}",

@@ -185,10 +185,15 @@ fn sockqueue(result: &WatchResult) -> Option<Words> {
     }
     // Another thread would have to be woken first: it gains nothing where that takes as long as the wait.
     let mean_ns = |stage| times(&result.stages, stage).map_or(0.0, |times| times.mean_ns);
-    // It may as well have slept: `doubts` has these messages.
-    let is_unknown = account.long as f64 > MOST_UNTIMED * account.timed as f64;
-    if is_unknown || mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
+    if mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
         return None;
+    }
+    if account.long as f64 > MOST_UNTIMED * account.timed as f64 {
+        return Some((
+            "messages wait in the socket until their reader comes to them",
+            "it was switched more than 16 times meanwhile: whether it ran or slept is not known for all of it".into(),
+            "find out whether it computes (`perf top -p PID`) or waits (`strace -f -T -p PID`); give it more threads or processes".into(),
+        ));
     }
     if account.unstamped as f64 > POLLS * account.seen as f64 {
         return Some((
