@@ -113,11 +113,24 @@ impl WatchDrop {
     /// The queue of new connections was full. One packet is enough: its client waits for a second or longer until it
     /// tries again.
     pub const LISTEN_OVERFLOW: &'static str = "TCP_LISTEN_OVERFLOW";
+
+    /// Whether so much was dropped beside such a number of messages that it is worth a word: ten packets, and one for each
+    /// thousand messages. Ours.
+    #[must_use]
+    pub fn is_much(packets: u64, messages: u64) -> bool {
+        packets >= 10 && packets as f64 >= 0.001 * messages as f64
+    }
 }
 
 impl WatchResult {
     /// What a finding about major page faults has seen.
     pub const WAITS_FOR_PAGES: &'static str = "threads of the application wait for pages read from disk";
+
+    /// Messages that came or were sent.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.account.seen.saturating_add(self.send.as_ref().map_or(0, |send| send.account.seen))
+    }
 
     /// How long messages were followed that came or were sent.
     #[must_use]

@@ -67,9 +67,8 @@ impl Story for WatchResult {
     /// Such as `redis-server (pid 712): 24.1 µs from link layer to read, p99 81.0 µs`.
     fn answer(&self) -> String {
         let name = who::name(self);
-        let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
         let answers = means(self);
-        match (answers.is_empty(), self.account.seen.saturating_add(sent)) {
+        match (answers.is_empty(), self.messages()) {
             (false, _) if answers.len() > 1 => {
                 format!("{name}: {}mean {}", refused(self), answers.join(", "))
             }

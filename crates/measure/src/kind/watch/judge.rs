@@ -96,7 +96,7 @@ const RULES: [Rule<WatchResult>; 16] = [
     }),
     Rule::degraded(
         MOST_UNTIMED,
-        |r| r.account.missed_events as f64 / (r.account.seen as f64 + sent(r) as f64).max(1.0),
+        |r| r.account.missed_events as f64 / r.messages().max(1) as f64,
         percent,
         "netfathom's programs missed events, as many as {} of the messages: some may have no times, or too long ones",
     ),

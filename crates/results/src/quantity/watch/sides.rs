@@ -11,9 +11,6 @@ use netfathom_model::record::{
 
 /// A side dropped more if it has over this multiple of the packets per second of the other.
 const FAR_MORE: f64 = 2.0;
-/// Packets, and packets for each message, from which on drops are worth a word: as in findings of a run.
-const FEWEST: u64 = 10;
-const LEAST_DROPPED: f64 = 0.001;
 /// The part of a mean from which on a stage is worth a word, as in findings.
 const MUCH: f64 = 0.3;
 /// A side with less than this part of the other's time in a stage has next to none of it.
@@ -62,9 +59,8 @@ impl<'a> Side<'a> {
         self.runs.iter().map(|run| run.followed_ns() as f64).sum()
     }
 
-    fn messages(&self) -> f64 {
-        let sent = |run: &WatchResult| run.send.as_ref().map_or(0, |send| send.account.seen);
-        self.runs.iter().map(|run| run.account.seen as f64 + sent(run) as f64).sum()
+    fn messages(&self) -> u64 {
+        self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.messages()))
     }
 
     /// Packets by direction and reason.
@@ -95,12 +91,11 @@ fn times(run: &WatchResult, way: Direction, stage: Option<WatchStage>) -> Option
     }
 }
 
-/// Reasons for which one side dropped packets and the other did not, or far fewer; the most packets first.
+/// Reasons for which one side dropped packets and the other did not, or far fewer; a full queue of new connections first, then the most packets.
 fn dropped(side: &Side, other: &Side) -> Option<String> {
     let (of_other, messages) = (other.drops(), side.messages());
     let is_enough = |reason: &str, packets: u64| {
-        reason == WatchDrop::LISTEN_OVERFLOW
-            || packets >= FEWEST && packets as f64 >= LEAST_DROPPED * messages
+        reason == WatchDrop::LISTEN_OVERFLOW || WatchDrop::is_much(packets, messages)
     };
     let [time, time_of_other] = [side, other].map(Side::followed_ns);
     let more = side.drops().into_iter().filter_map(|(of, packets)| {

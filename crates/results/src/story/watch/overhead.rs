@@ -28,10 +28,8 @@ pub(super) fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
 
 /// Whether most calls of the whole run are for others: a sample may have few messages.
 fn are_for_others(programs: &WatchPrograms, result: &WatchResult) -> bool {
-    let sent = result.send.as_ref().map_or(0, |send| send.account.seen);
-    let messages = result.account.seen.saturating_add(sent) as f64;
     let samples = result.followed_ns() as f64 / programs.sampled_ns.max(1) as f64;
-    programs.runs as f64 * samples > MOST_CALLS * messages
+    programs.runs as f64 * samples > MOST_CALLS * result.messages() as f64
 }
 
 /// What they took, and when.

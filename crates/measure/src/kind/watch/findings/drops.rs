@@ -5,10 +5,6 @@ use netfathom_model::print;
 use netfathom_model::record::{WatchDrop, WatchResult};
 use netfathom_model::verdict::Finding;
 
-use super::{FEWEST, seen};
-
-/// Packets for each message, from which on drops are worth a word; fewer stand in the account alone.
-const LEAST_DROPPED: f64 = 0.001;
 /// Reasons for drops in a finding.
 const MOST_DROPS: usize = 4;
 const OVERFLOW: &str = WatchDrop::LISTEN_OVERFLOW;
@@ -64,7 +60,7 @@ pub(in crate::kind::watch) fn dropped(result: &WatchResult) -> impl Iterator<Ite
     let explained = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
     let (full, mut others): (Vec<_>, Vec<_>) = explained.partition(|drop| drop.reason == OVERFLOW);
     let packets = others.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-    if packets < FEWEST || (packets as f64) < LEAST_DROPPED * seen(result) as f64 {
+    if !WatchDrop::is_much(packets, result.messages()) {
         others.clear();
     }
     [full, others].into_iter().filter_map(move |drops| finding(result, &drops))

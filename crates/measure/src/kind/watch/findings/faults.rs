@@ -7,7 +7,7 @@ use netfathom_model::record::WatchResult;
 use netfathom_model::verdict::Finding;
 use netfathom_sys::process::{self, major_faults, proc_is_ours};
 
-use super::{FEWEST, seen};
+use super::FEWEST;
 
 /// Faults for each message, from which on they are worth a word.
 const LEAST_FAULTS: f64 = 0.01;
@@ -35,14 +35,14 @@ fn since(result: &WatchResult, before: &Faults, now: &Faults) -> Option<Finding>
     let (_, most) = all.into_iter().max()?;
     // Samples see a part of the messages.
     let part = result.sampling.map_or(1.0, |of| of.followed_ns as f64 / result.watched_ns.max(1) as f64);
-    let is_much = faults >= FEWEST && part * faults as f64 >= LEAST_FAULTS * seen(result) as f64;
+    let is_much = faults >= FEWEST && part * faults as f64 >= LEAST_FAULTS * result.messages() as f64;
     is_much.then(|| Finding {
         seen: WatchResult::WAITS_FOR_PAGES.into(),
         cause: "its cgroup or host has too little memory, or it uses these pages for the first time".into(),
         evidence: format!(
             "{} major page faults, {} messages seen; most faults in pid {most}",
             print::count(faults),
-            print::count(seen(result))
+            print::count(result.messages())
         ),
         remedy: format!(
             "raise memory.max and memory.high of its cgroup, or free memory; `ps -o maj_flt,rss,cgroup -p {most}` shows whether the faults go on"

@@ -70,11 +70,6 @@ fn least_ns(result: &WatchResult) -> f64 {
     TRIFLE * long.map(|times| times.mean_ns).fold(0.0, f64::max)
 }
 
-/// Messages of both directions.
-fn seen(result: &WatchResult) -> u64 {
-    result.account.seen + result.send.as_ref().map_or(0, |send| send.account.seen)
-}
-
 /// The direction of a stage: its total, its stages, and what they are of.
 fn way(result: &WatchResult, stage: WatchStage) -> (&Distribution, &[WatchedStage], &'static str) {
     match &result.send {
